@@ -1,0 +1,40 @@
+/* port_device.h - the control plane's half of a port: the device behind it
+ *
+ * unetbackd makes the device before it writes InitWait, so that hotplug scripts find it, holds its
+ * queues open so that frames survive a restart of the instance, and hands duplicates of the
+ * descriptors to the instance, which needs no privilege to use them.  Called from unetbackd's one
+ * thread; may use system calls that take a moment, never waits for a guest or the switch.
+ * All functions return 0 or -errno and log the reason of a failure once. */
+#ifndef BACKEND_PORT_DEVICE_H
+#define BACKEND_PORT_DEVICE_H
+
+#include <stdint.h>
+
+#define PORT_NAME_MAX 16		/* IFNAMSIZ, with the NUL */
+#define PORT_QUEUES_MAX 8
+
+struct port_device {
+	char name[PORT_NAME_MAX];
+	int queue_count;
+	int queue_fds[PORT_QUEUES_MAX];	/* owned; close-on-exec */
+	int ifindex;			/* 0 for kinds without a network device */
+};
+
+/* Counts that the device itself keeps: frames that never reached the engine. */
+struct port_device_counters {
+	uint64_t guest_rx_dropped;	/* the device's own queue towards us was full */
+	uint64_t guest_tx_dropped;	/* the stack behind the device refused frames from us */
+};
+
+struct port_device_class {
+	const char *kind;
+	/* Makes @name, or takes over a persistent one that is free; -EBUSY if another process serves
+	 * it, -EEXIST if a device of another kind has that name. */
+	int (*create)(struct port_device *device, const char *name, int queues);
+	int (*set_mtu)(struct port_device *device, uint32_t mtu);
+	int (*set_carrier)(struct port_device *device, int up);	/* guest connected or not */
+	void (*get_counters)(const struct port_device *device, struct port_device_counters *counters);
+	void (*destroy)(struct port_device *device);		/* device and descriptors; idempotent */
+};
+
+#endif

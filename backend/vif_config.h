@@ -1,0 +1,66 @@
+/* vif_config.h - what unetbackd tells an instance about one vif, checked
+ *
+ * unetbackd builds it from XenStore and its own settings (vif_keys.c), checks every field, and sends
+ * it over the channel; the instance checks it again (vif_config_check) because a bug in one process
+ * must not become a hole in the other.  Fixed size, no pointers: it is its own wire form, valid only
+ * between programs of one build (VIF_CONFIG_VERSION). */
+#ifndef BACKEND_VIF_CONFIG_H
+#define BACKEND_VIF_CONFIG_H
+
+#include <stdint.h>
+
+#define VIF_CONFIG_VERSION  1
+#define VIF_NAME_MAX        16		/* IFNAMSIZ: vif65535.65535 fits */
+#define VIF_QUEUES_MAX      8
+#define VIFS_PER_GUEST_MAX  16		/* slots in the guest's state memory */
+
+/* What both sides agreed to (netif.h).  Directions: what the GUEST can receive. */
+#define VIF_F_SG         (1u << 0)	/* feature-sg: frames of more than one slot */
+#define VIF_F_GSO_TCPV4  (1u << 1)	/* feature-gso-tcpv4 */
+#define VIF_F_GSO_TCPV6  (1u << 2)	/* feature-gso-tcpv6 */
+#define VIF_F_CSUM_IPV4  (1u << 3)	/* NOT feature-no-csum-offload: on unless refused */
+#define VIF_F_CSUM_IPV6  (1u << 4)	/* feature-ipv6-csum-offload: off unless asked for */
+#define VIF_F_RX_NOTIFY  (1u << 5)	/* feature-rx-notify: guest signals new rx requests */
+#define VIF_F_ALL        0x3fu
+
+struct queue_config {
+	uint32_t tx_ring_ref, rx_ring_ref;	/* grant references of the two ring pages */
+	uint32_t tx_port, rx_port;		/* the guest's event ports; equal: one channel for both */
+};
+
+/* Depth of the queue towards the guest.  A frame that would exceed either of the first two is
+ * dropped at the tail; a frame that has waited longer than the third at the head. */
+struct queue_limits {
+	uint32_t frames;
+	uint32_t bytes;				/* of memory (frame.footprint) */
+	uint32_t age_ms;
+};
+#define QUEUE_FRAMES_DEFAULT 1024
+#define QUEUE_FRAMES_LIMIT   8192		/* largest that can be set */
+#define QUEUE_BYTES_DEFAULT  (4u << 20)
+#define QUEUE_BYTES_MIN      (1u << 17)		/* room for a frame of 65,535 bytes, and then some */
+#define QUEUE_BYTES_LIMIT    (64u << 20)
+#define QUEUE_AGE_MS_DEFAULT 10000		/* as xen-netback's rx_drain_timeout_msecs */
+#define QUEUE_AGE_MS_LIMIT   60000
+
+struct vif_config {
+	uint32_t version;
+	uint16_t guest;				/* domid of the frontend */
+	uint16_t self;				/* our own domid */
+	uint32_t handle;			/* N of vifD.N */
+	uint32_t slot;				/* index in the guest's state memory */
+	char name[VIF_NAME_MAX];
+	char port_kind[8];			/* "tap", "null" */
+	uint32_t features;			/* VIF_F_* */
+	uint32_t mtu;				/* bytes behind the Ethernet header, 68..65535 */
+	uint32_t queue_count;			/* 1..VIF_QUEUES_MAX */
+	struct queue_config queues[VIF_QUEUES_MAX];
+	struct queue_limits limits;
+	uint32_t guest_tx_pages;		/* per queue; see port_config */
+	uint32_t guest_rx_granted_bytes;	/* per queue */
+};
+
+/* 0, or -EINVAL with a sentence in @why that names the field, its value and the range. */
+int vif_config_check(const struct vif_config *config, char *why, unsigned int why_size);
+
+#endif
