@@ -17,6 +17,9 @@
 
 #define FRAME_LENGTH_MIN    14		/* an Ethernet header */
 #define FRAME_LENGTH_MAX    65535	/* netif.h: XEN_NETIF_MAX_TX_SIZE */
+/* The largest that comes from the switch: an IP packet of 65,535 bytes behind an Ethernet header with
+ * two VLAN tags (a merged TCP stream may be that long; frontends take 17 slots of it). */
+#define FRAME_LENGTH_MAX_GUEST_RX (65535 + 14 + 2 * 4)
 #define FRAME_SEGMENTS_MAX  18		/* netif.h: XEN_NETIF_NR_SLOTS_MIN */
 
 /* A page of a port's memory: where a transmit slot is copied to. */

@@ -6,8 +6,7 @@
  *
  * Memory belongs to the port.  guest_tx borrows page buffers, lets the hypervisor copy into them,
  * builds frames over them and sends; after send() returns, the buffers are back in the caller's hand
- * and are put back or reused.  guest_rx takes frames from recv() and gives each back with release(),
- * in the order it got them. */
+ * and are put back or reused.  guest_rx takes frames from recv() and gives each back with release(). */
 #ifndef BACKEND_PORT_H
 #define BACKEND_PORT_H
 
@@ -31,8 +30,9 @@ struct port_config {
 					 * also when open() fails.  -1 for kinds without a device */
 	struct pages *pages;		/* where granted memory comes from; outlives the port */
 	uint32_t guest_tx_pages;	/* page buffers to have, each for one transmit slot */
-	uint32_t guest_rx_bytes;	/* memory for received frames, granted and plain together */
-	uint32_t guest_rx_granted_bytes; /* how much of it to grant, if pages are to be had */
+	uint32_t guest_rx_granted_bytes; /* memory for received frames that is to be granted, if
+					  * pages are to be had; beyond it they go to plain memory,
+					  * which is only touched when it is needed */
 };
 
 struct port_counters {
@@ -60,16 +60,16 @@ struct port_class {
 		     enum guest_tx_verdict verdicts[]);
 
 	/* Receives at most @max frames; the caller holds them until release().  0 when there are none
-	 * now or memory is short.  release() takes the @n oldest frames held, in order. */
+	 * now or memory is short.  release() takes frames in any order, but memory comes back in the
+	 * order of receipt, so whoever holds an old frame holds all behind it. */
 	int (*recv)(struct port *port, struct frame *frames[], int max);
-	void (*release)(struct port *port, struct frame *const frames[], int n);
+	void (*release)(struct port *port, struct frame *frame);
 
 	/* Readable when recv() has something.  -1: never, recv() need not be called. */
 	int (*wait_fd)(const struct port *port);
 
 	/* What the guest can take: recv() never returns a frame that needs more.  0 or -errno. */
 	int (*set_offloads)(struct port *port, uint32_t offloads);
-	int (*set_carrier)(struct port *port, bool up);
 
 	void (*get_counters)(const struct port *port, struct port_counters *counters);
 };

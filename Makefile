@@ -1,0 +1,189 @@
+# unetback: one makefile, no recursion.  `make help` lists the targets.
+#
+# Everything is built into build/VARIANT, a compiler and its sanitizers each:
+#	release   gcc, optimized: what is installed
+#	clang     the same by clang, to have its warnings too
+#	asan      gcc with AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer: the tests
+#	tsan      gcc with ThreadSanitizer: the tests of what is threaded
+# libopenvswitch is built once into build/ovs from Debian's openvswitch-source, see below.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DELETE_ON_ERROR:
+.SUFFIXES:
+MAKEFLAGS += --no-builtin-rules
+
+VERSION := 0.1
+PREFIX  ?= /usr/local
+DESTDIR ?=
+JOBS    ?= $(shell nproc)
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(JOBS)
+endif
+
+VARIANTS := release clang asan tsan
+CC_release := gcc
+CC_clang   := clang
+CC_asan    := gcc
+CC_tsan    := gcc
+CFLAGS_release := -O2 -g
+CFLAGS_clang   := -O2 -g
+CFLAGS_asan    := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
+		  -fno-sanitize-recover=undefined
+CFLAGS_tsan    := -O1 -g -fsanitize=thread
+CFLAGS := -std=gnu11 -Wall -Wextra -Werror -fPIC -pthread -D_GNU_SOURCE -DUNETBACK_VERSION='"$(VERSION)"'
+LIBS_XEN := -lxengnttab -lxenevtchn -lxenstore -lxentoolcore
+
+.PHONY: all help deps check check-unit check-sim check-system check-lab lint demo demo-sim bench \
+	fuzz install clean programs tests
+all: programs
+
+help:
+	@sed -n 's/^## //p' $(firstword $(MAKEFILE_LIST))
+
+## make               the programs, into build/release
+## make check         all tests; the last line is `N passed, N failed`
+## make check-unit    unit tests, under ASan + UBSan and under TSan
+## make check-sim     life cycles and hostile guests in the simulator, no Xen needed
+## make check-system  TAP, daemon manners and OVS in network namespaces
+## make check-lab     real Xen, real guests (QEMU emulation)
+## make lint          include rules, sizes, shellcheck, man pages
+## make demo          real Xen: two guests through unetback and OVS, beside xen-netback
+## make demo-sim      two simulated guests through unetback and OVS: seconds, no Xen
+## make bench         cycles a frame of the ring path alone, in the simulator
+## make fuzz          fuzzers for what reads guest input (FUZZ_SECONDS each)
+## make install       into PREFIX (/usr/local), below DESTDIR
+## make deps          installs missing Debian packages
+## make clean         removes build/
+
+# --- what is needed ---------------------------------------------------------------------------
+
+deps: build/deps-build build/deps-check
+build/deps-%: tools/install-deps
+	@mkdir -p $(@D)
+	@tools/install-deps $*
+	@touch $@
+
+# --- libopenvswitch ---------------------------------------------------------------------------
+# Debian ships no library to link with, only its sources, with configure made.  Without AF_XDP: it
+# would drag the whole of netdev and dpif into every program.  The stamp is the tarball's checksum,
+# so that a security update of openvswitch-source rebuilds it.
+
+OVS_TARBALL := /usr/src/openvswitch/openvswitch.tar.gz
+OVS_SOURCE  := build/ovs/openvswitch
+OVS_BUILD   := build/ovs/build
+OVS_LIB     := $(OVS_BUILD)/lib/.libs/libopenvswitch.a
+OVS_INCLUDE := -isystem $(OVS_BUILD) -isystem $(OVS_SOURCE) -isystem $(OVS_SOURCE)/include \
+	       -isystem $(OVS_BUILD)/include -isystem $(OVS_SOURCE)/lib -isystem $(OVS_BUILD)/lib
+OVS_LIBS    := $(OVS_LIB) $(OVS_BUILD)/lib/.libs/libopenvswitchavx512.a -latomic -lcap-ng -lm -lpthread
+OVS_BUILT_SOURCES := include/odp-netlink.h include/odp-netlink-macros.h lib/vswitch-idl.h \
+		     lib/vswitch-idl.c lib/ovsdb-server-idl.h
+
+.PHONY: always
+build/ovs/checksum: always | build/deps-build
+	@mkdir -p $(@D)
+	@sha256sum $(OVS_TARBALL) >$@.new
+	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+
+$(OVS_LIB): build/ovs/checksum
+	@echo "building libopenvswitch (once, about a minute)"
+	@rm -rf $(OVS_SOURCE) $(OVS_BUILD) && mkdir -p $(OVS_BUILD)
+	@tar -xzf $(OVS_TARBALL) -C build/ovs
+	@cd $(OVS_BUILD) && ../openvswitch/configure -q --prefix=/usr --localstatedir=/var \
+		--sysconfdir=/etc --disable-ssl --disable-afxdp --disable-dependency-tracking \
+		CFLAGS="-O2 -g -fPIC" >configure.log 2>&1
+	@env -u MAKEFLAGS -u MAKELEVEL make -j$(JOBS) -C $(OVS_BUILD) $(OVS_BUILT_SOURCES) >$(OVS_BUILD)/make.log 2>&1
+	@env -u MAKEFLAGS -u MAKELEVEL make -j$(JOBS) -C $(OVS_BUILD) lib/libopenvswitch.la >>$(OVS_BUILD)/make.log 2>&1
+
+# --- programs ---------------------------------------------------------------------------------
+
+# The engine: what moves frames.  Knows no XenStore, no OVS.
+ENGINE := log verdict vif_state vif_config channel pages gcopy ring events offload packet \
+	  checksum rx_queue arena guest_tx guest_rx queue_pair queue_thread instance sandbox
+# The control plane.
+CONTROL := xenbus xenstore vif_keys vif supervisor
+# Ports: no OVS header, linked into the instance.
+PORTS := ports tap null buffers
+# The OVS manners and the devices behind ports, linked into unetbackd and the CLI.
+GLUE := daemon report tap_device control_client
+
+ENGINE_OBJECTS  := $(ENGINE:%=backend/%.o)
+CONTROL_OBJECTS := $(CONTROL:%=backend/%.o)
+PORT_OBJECTS    := $(PORTS:%=ovs-glue/%.o)
+GLUE_OBJECTS    := $(GLUE:%=ovs-glue/%.o)
+UNETBACKD_OBJECTS := $(patsubst %.c,%.o,$(wildcard backend/unetbackd*.c))
+PROGRAMS := unetbackd unetback-instance unetback
+
+define variant
+build/$(1)/ovs-glue/%.o: ovs-glue/%.c $(OVS_LIB) | build/deps-build
+	@mkdir -p $$(@D)
+	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(OVS_INCLUDE) -MMD -MP -c -o $$@ $$<
+build/$(1)/%.o: %.c | build/deps-build
+	@mkdir -p $$(@D)
+	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -MMD -MP -c -o $$@ $$<
+
+build/$(1)/libengine.a: $(ENGINE_OBJECTS:%=build/$(1)/%)
+build/$(1)/libcontrol.a: $(CONTROL_OBJECTS:%=build/$(1)/%)
+build/$(1)/libports.a: $(PORT_OBJECTS:%=build/$(1)/%)
+build/$(1)/libglue.a: $(GLUE_OBJECTS:%=build/$(1)/%)
+build/$(1)/%.a:
+	@rm -f $$@
+	ar rcs $$@ $$(filter %.o,$$^)
+
+build/$(1)/unetback-instance: build/$(1)/backend/instance_main.o build/$(1)/libports.a build/$(1)/libengine.a
+	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ $(LIBS_XEN)
+build/$(1)/unetbackd: $(UNETBACKD_OBJECTS:%=build/$(1)/%) build/$(1)/libcontrol.a build/$(1)/libengine.a \
+		build/$(1)/libglue.a
+	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ $(OVS_LIBS) $(LIBS_XEN)
+build/$(1)/unetback: build/$(1)/tools/unetback.o build/$(1)/libglue.a
+	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ $(OVS_LIBS)
+
+# Unit tests include the .c under test; what else they need comes from the libraries.
+build/$(1)/tests/unit/%.o: tests/unit/%.c $(OVS_LIB) | build/deps-check
+	@mkdir -p $$(@D)
+	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(OVS_INCLUDE) -MMD -MP -c -o $$@ $$<
+build/$(1)/tests/unit/%: build/$(1)/tests/unit/%.o build/$(1)/libcontrol.a build/$(1)/libports.a \
+		build/$(1)/libengine.a build/$(1)/libglue.a
+	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ -lcmocka $(OVS_LIBS) $(LIBS_XEN)
+endef
+$(foreach v,$(VARIANTS),$(eval $(call variant,$(v))))
+.SECONDARY:
+
+programs: $(PROGRAMS:%=build/release/%)
+
+UNIT_TESTS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
+
+# --- simulator --------------------------------------------------------------------------------
+
+# --- tests ------------------------------------------------------------------------------------
+# tests/run runs suites and counts; its last line is `N passed, N failed`.
+
+check-unit: $(UNIT_TESTS:%=build/asan/tests/unit/%) $(UNIT_TESTS:%=build/tsan/tests/unit/%) | build/deps-check
+	tests/run unit
+check-system: programs $(PROGRAMS:%=build/asan/%) | build/deps-check
+	tests/run system
+check-lab: programs | build/deps-check
+	tests/run lab
+lint: | build/deps-check
+	tests/run lint
+check: programs $(PROGRAMS:%=build/clang/%) $(PROGRAMS:%=build/asan/%) \
+		$(UNIT_TESTS:%=build/asan/tests/unit/%) $(UNIT_TESTS:%=build/tsan/tests/unit/%) | build/deps-check
+	tests/run lint unit sim system lab
+
+demo: programs
+	tests/lab/demo
+demo-sim: programs | build/deps-check
+	tests/sim/demo
+
+# --- install ----------------------------------------------------------------------------------
+
+install: programs
+	install -d $(DESTDIR)$(PREFIX)/sbin $(DESTDIR)$(PREFIX)/libexec $(DESTDIR)$(PREFIX)/share/man/man8
+	install -m 755 build/release/unetbackd build/release/unetback-instance build/release/unetback \
+		$(DESTDIR)$(PREFIX)/sbin/
+	install -m 644 docs/man/*.8 $(DESTDIR)$(PREFIX)/share/man/man8/
+
+clean:
+	rm -rf build
+
+-include $(shell find build -name '*.d' -not -path 'build/ovs/*' 2>/dev/null)

@@ -1,0 +1,282 @@
+/* guest_rx.c - frames on their way to the guest
+ *
+ * Two steps that need not keep pace: receive (port to queue, offloads and limits checked) and deliver
+ * (queue to the guest's posted buffers) in phases: plan (requests of the ring to copies and answers),
+ * copy (one call), judge, publish (all answers, then one event at most), release.
+ *
+ * A frame is packed into as few slots as it needs, 4096 bytes each; behind the first slot stands the
+ * GSO extra, if there is one (netif.h).  The answer stands in the slot of its request: Linux's
+ * netfront looks at the place, not at the id.  Only the slots that the frame at the head needs are
+ * waited for: iPXE never posts more than four.
+ *
+ * Requests consumed are answered before the call returns, so nothing is in flight between polls. */
+#include <errno.h>
+#include <string.h>
+
+#include "guest_rx.h"
+
+static int fault(struct guest_rx *rx)
+{
+	rx->fault = "requests in the ring";
+	rx->fault_got = rx->ring.prod_seen - rx->ring.cons;
+	rx->fault_limit = NETIF_RING_SIZE;
+	return -EPROTO;
+}
+
+static void finish(struct guest_rx *rx, struct frame *frame, enum guest_rx_verdict verdict)
+{
+	state_add(&rx->state->rx_verdicts[verdict], 1);
+	rx->port->class->release(rx->port, frame);
+}
+
+static void show_queue(struct guest_rx *rx)
+{
+	state_set(&rx->state->rx_queued_frames, rx_queue_count(&rx->queue));
+	state_set(&rx->state->rx_queued_bytes, rx->queue.bytes);
+}
+
+/* --- receive ---------------------------------------------------------------------------------- */
+
+/* What this guest can take at all, whatever it posts. */
+static enum guest_rx_verdict check_length(const struct guest_rx *rx, const struct frame *frame)
+{
+	if (frame->length < FRAME_LENGTH_MIN)
+		return GUEST_RX_BAD_FRAME;
+	if (frame->length > FRAME_LENGTH_MAX_GUEST_RX)
+		return GUEST_RX_TOO_LARGE;
+	if (frame->length > XEN_PAGE && !(rx->features & VIF_F_SG))
+		return GUEST_RX_TOO_LARGE;
+	return GUEST_RX_DELIVERED;
+}
+
+static void enqueue(struct guest_rx *rx, struct frame *frame)
+{
+	enum guest_rx_verdict verdict = check_length(rx, frame);
+
+	if (verdict == GUEST_RX_DELIVERED)
+		verdict = rx_queue_push(&rx->queue, frame);
+	if (verdict != GUEST_RX_DELIVERED)
+		finish(rx, frame, verdict);
+}
+
+int guest_rx_receive(struct guest_rx *rx)
+{
+	struct frame *frames[RX_BURST];
+	int n = rx->port->class->recv(rx->port, frames, RX_BURST);
+
+	if (n == 0)
+		return 0;
+	state_add(&rx->state->rx_frames, (uint64_t)n);
+	for (int i = 0; i < n; i++)
+		enqueue(rx, frames[i]);
+	show_queue(rx);
+	return n;
+}
+
+/* --- deliver: the plan ------------------------------------------------------------------------ */
+
+static uint32_t data_slots(const struct frame *frame)
+{
+	return (frame->length + XEN_PAGE - 1) / XEN_PAGE;
+}
+
+/* Slots a frame needs, its extra included; an upper bound that needs no look into the frame. */
+static uint32_t slots_needed(const struct frame *frame)
+{
+	return data_slots(frame) + (frame->vnet.gso_type != VIRTIO_NET_HDR_GSO_NONE);
+}
+
+/* Operations for one slot's bytes: a granted source must not cross pages, a plain one may. */
+static void plan_copy(struct guest_rx *rx, const struct segment *segment, uint32_t offset,
+		      uint32_t ref, uint32_t length)
+{
+	uint32_t done = 0;
+
+	while (done < length) {
+		const uint8_t *data = segment->data + offset + done;
+		uint32_t in_page = (uint32_t)((uintptr_t)segment->data % XEN_PAGE) + offset + done;
+		uint32_t n = length - done;
+		uint32_t gref = GREF_NONE;
+
+		if (segment->grefs) {
+			gref = segment->grefs[in_page / XEN_PAGE];
+			if (n > XEN_PAGE - in_page % XEN_PAGE)
+				n = XEN_PAGE - in_page % XEN_PAGE;
+		}
+		gcopy_to_guest(rx->copy, ref, (uint16_t)done, data, gref, (uint16_t)n);
+		done += n;
+	}
+}
+
+static void plan_slot(struct guest_rx *rx, const struct frame *frame, uint32_t offset,
+		      uint16_t flags)
+{
+	struct netif_rx_response *response = &rx->answers[rx->answer_count++].response;
+	uint32_t length = frame->length - offset < XEN_PAGE ? frame->length - offset : XEN_PAGE;
+	struct netif_rx_request request;
+
+	ring_rx_fetch(&rx->ring, 0, &request);
+	ring_rx_consume(&rx->ring, 1);
+	plan_copy(rx, frame->segments, offset, request.gref, length);
+	response->id = request.id;
+	response->offset = 0;
+	response->flags = flags;
+	response->status = (int16_t)length;
+	if (offset + length < frame->length)
+		response->flags |= NETRXF_more_data;
+}
+
+static void plan_extra(struct guest_rx *rx, const struct netif_extra_info *extra)
+{
+	rx->answers[rx->answer_count++].extra = *extra;
+	ring_rx_consume(&rx->ring, 1);	/* its buffer is not used */
+}
+
+static void plan_frame(struct guest_rx *rx, struct frame *frame, const struct offload_to_guest *offload)
+{
+	struct rx_frame *planned = &rx->frames[rx->frame_count++];
+	uint16_t flags = offload->flags | (offload->has_gso ? NETRXF_extra_info : 0);
+
+	planned->frame = frame;
+	planned->first_answer = (uint16_t)rx->answer_count;
+	planned->first_operation = (uint16_t)rx->copy->count;
+	plan_slot(rx, frame, 0, flags);
+	if (offload->has_gso)
+		plan_extra(rx, &offload->gso);
+	for (uint32_t at = XEN_PAGE; at < frame->length; at += XEN_PAGE)
+		plan_slot(rx, frame, at, 0);
+	planned->slots = (uint16_t)(rx->answer_count - planned->first_answer);
+	planned->operations = (uint16_t)(rx->copy->count - planned->first_operation);
+	if (offload->has_gso)
+		state_add(&rx->state->rx_gso_frames, 1);
+	if (offload->checksummed)
+		state_add(&rx->state->rx_checksummed, 1);
+}
+
+/* Queue to plan, until the guest's buffers, the batch or the burst are used up. */
+static int plan(struct guest_rx *rx)
+{
+	int available = ring_rx_available(&rx->ring);
+	uint32_t slots = available > 0 ? (uint32_t)available : 0;
+
+	if (available < 0)
+		return fault(rx);
+	while (rx->frame_count < RX_BURST) {
+		struct frame *frame = rx_queue_peek(&rx->queue, 0);
+		struct offload_to_guest offload;
+		enum guest_rx_verdict verdict;
+
+		if (!frame || slots_needed(frame) > slots)
+			break;
+		if (gcopy_room(rx->copy) < 2 * data_slots(frame))
+			break;
+		rx_queue_pop(&rx->queue);
+		verdict = offload_to_guest(frame, rx->features, &offload);
+		if (verdict != GUEST_RX_DELIVERED) {
+			finish(rx, frame, verdict);
+			continue;
+		}
+		plan_frame(rx, frame, &offload);
+		slots -= rx->frames[rx->frame_count - 1].slots;
+	}
+	return 0;
+}
+
+/* --- deliver: judge, publish, release --------------------------------------------------------- */
+
+/* A frame one of whose copies failed is answered with an error in each of its data slots. */
+static void answer_error(struct guest_rx *rx, const struct rx_frame *planned, bool has_extra)
+{
+	for (uint16_t i = 0; i < planned->slots; i++)
+		if (!has_extra || i != 1)
+			rx->answers[planned->first_answer + i].response.status = NETIF_RSP_ERROR;
+}
+
+static enum guest_rx_verdict judge(struct guest_rx *rx, const struct rx_frame *planned)
+{
+	for (uint16_t i = 0; i < planned->operations; i++) {
+		if (gcopy_ok(rx->copy, planned->first_operation + i))
+			continue;
+		answer_error(rx, planned,
+			     rx->answers[planned->first_answer].response.flags & NETRXF_extra_info);
+		return GUEST_RX_COPY_FAILED;
+	}
+	return GUEST_RX_DELIVERED;
+}
+
+static void publish(struct guest_rx *rx)
+{
+	struct queue_state *state = rx->state;
+
+	if (ring_rx_respond(&rx->ring, rx->answers, rx->answer_count)) {
+		events_notify_rx(rx->events);
+		state_add(&state->rx_notifies, 1);
+	}
+	state_add(&state->rx_slots, rx->answer_count);
+	state_add(&state->rx_polls, 1);
+	state_set(&state->rx_req_prod, rx->ring.prod_seen);
+	state_set(&state->rx_req_cons, rx->ring.cons);
+	state_set(&state->rx_rsp_prod, rx->ring.rsp);
+}
+
+int guest_rx_deliver(struct guest_rx *rx)
+{
+	enum guest_rx_verdict verdicts[RX_BURST];
+	uint64_t bytes = 0;
+	int error;
+
+	if (rx_queue_count(&rx->queue) == 0)
+		return 0;
+	rx->frame_count = 0;
+	rx->answer_count = 0;
+	gcopy_reset(rx->copy);
+	error = plan(rx);
+	if (error || rx->frame_count == 0)
+		return error;
+	gcopy_run(rx->copy);
+	for (int i = 0; i < rx->frame_count; i++)
+		verdicts[i] = judge(rx, &rx->frames[i]);
+	publish(rx);
+	for (int i = 0; i < rx->frame_count; i++) {
+		if (verdicts[i] == GUEST_RX_DELIVERED)
+			bytes += rx->frames[i].frame->length;
+		finish(rx, rx->frames[i].frame, verdicts[i]);
+	}
+	state_add(&rx->state->rx_bytes, bytes);
+	show_queue(rx);
+	return rx->frame_count;
+}
+
+bool guest_rx_arm(struct guest_rx *rx)
+{
+	const struct frame *frame = rx_queue_peek(&rx->queue, 0);
+	int available;
+
+	if (!frame)
+		return false;
+	available = ring_rx_arm(&rx->ring, slots_needed(frame));
+	if (available >= 0 && (uint32_t)available < slots_needed(frame)) {
+		state_add(&rx->state->rx_no_slots, 1);
+		return false;
+	}
+	return true;
+}
+
+void guest_rx_age(struct guest_rx *rx, struct mono now)
+{
+	struct frame *frame;
+
+	rx_queue_stamp(&rx->queue, now);
+	while ((frame = rx_queue_pop_expired(&rx->queue, now)) != NULL)
+		finish(rx, frame, GUEST_RX_TOO_OLD);
+	show_queue(rx);
+}
+
+void guest_rx_flush(struct guest_rx *rx, enum guest_rx_verdict verdict)
+{
+	struct frame *frame;
+
+	while ((frame = rx_queue_pop(&rx->queue)) != NULL)
+		finish(rx, frame, verdict);
+	show_queue(rx);
+}

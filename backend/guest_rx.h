@@ -1,0 +1,65 @@
+/* guest_rx.h - frames on their way to the guest
+ *
+ * One object a queue.  Owner thread only; never blocks, allocates or logs; every call is bounded by
+ * its bursts. */
+#ifndef BACKEND_GUEST_RX_H
+#define BACKEND_GUEST_RX_H
+
+#include "events.h"
+#include "gcopy.h"
+#include "offload.h"
+#include "port.h"
+#include "ring.h"
+#include "rx_queue.h"
+#include "vif_state.h"
+
+#define RX_BURST 64			/* frames read from the port, and frames delivered, a poll */
+
+/* Slots that the largest frame takes: 17 pages of data and the GSO extra. */
+#define RX_SLOTS_MAX 18
+
+/* Of a frame from its plan until its answers are published. */
+struct rx_frame {
+	struct frame *frame;
+	uint16_t first_answer, slots;
+	uint16_t first_operation, operations;
+};
+
+struct guest_rx {
+	struct ring_rx ring;
+	struct gcopy *copy;		/* shared with guest_tx: each resets it first */
+	struct events *events;
+	struct port *port;
+	struct queue_state *state;
+	uint32_t features;		/* VIF_F_* of the guest */
+
+	/* Of the poll in hand. */
+	int frame_count;
+	uint32_t answer_count;
+	struct rx_frame frames[RX_BURST];
+	union ring_rx_answer answers[NETIF_RING_SIZE];
+
+	const char *fault;		/* as in guest_tx.h */
+	uint32_t fault_got, fault_limit;
+
+	struct rx_queue queue;
+};
+
+/* Reads what the port has, at most a burst, into the queue.  How many frames that were. */
+int guest_rx_receive(struct guest_rx *rx);
+
+/* Delivers one burst from the queue into the guest's buffers: the number of frames, 0 when the queue
+ * is empty or the guest has posted too few, -EPROTO when the guest broke the ring. */
+int guest_rx_deliver(struct guest_rx *rx);
+
+/* If frames wait for buffers: asks for an event when enough are posted; true if they are already. */
+bool guest_rx_arm(struct guest_rx *rx);
+
+/* Drops frames that waited longer than the age limit; @now also stamps new ones.  For when frames
+ * stay queued after a poll. */
+void guest_rx_age(struct guest_rx *rx, struct mono now);
+
+/* Drops all that is queued, as @verdict. */
+void guest_rx_flush(struct guest_rx *rx, enum guest_rx_verdict verdict);
+
+#endif

@@ -1,0 +1,63 @@
+/* guest_tx.h - frames leaving the guest
+ *
+ * One object a queue.  Owner thread only; never blocks, allocates or logs; every call is bounded by
+ * its burst, whatever the guest wrote. */
+#ifndef BACKEND_GUEST_TX_H
+#define BACKEND_GUEST_TX_H
+
+#include "events.h"
+#include "frame.h"
+#include "gcopy.h"
+#include "port.h"
+#include "ring.h"
+#include "vif_state.h"
+
+#define TX_BURST 64			/* frames a poll */
+#define TX_PAGES_MIN NETIF_SLOTS_MAX	/* one frame must fit */
+#define TX_PAGES_MAX 128		/* slots with data a poll; also the operations of its copy */
+
+/* Of a consumed frame until it is answered and sent. */
+struct tx_frame {
+	struct frame frame;
+	uint16_t first_answer, answers;	/* in guest_tx.answers */
+	uint16_t operations, first_operation;
+	uint16_t flags;			/* NETTXF_*, of the first slot */
+	bool has_gso;
+	struct netif_extra_info gso;
+};
+
+struct guest_tx {
+	struct ring_tx ring;
+	struct gcopy *copy;		/* shared with guest_rx: each resets it first */
+	struct events *events;
+	struct port *port;
+	struct queue_state *state;
+
+	int page_count;			/* buffers borrowed from the port for good */
+	struct page_buffer pages[TX_PAGES_MAX];
+
+	/* Of the poll in hand. */
+	int pages_used;
+	int frame_count;
+	uint32_t answer_count;
+	struct tx_frame frames[TX_BURST];
+	struct segment segments[TX_PAGES_MAX];
+	struct netif_tx_response answers[NETIF_RING_SIZE];
+
+	const char *fault;		/* what the guest broke; NULL while all is well */
+	uint32_t fault_got, fault_limit;
+};
+
+/* Borrows @pages page buffers of @port; ring, copy, events, state and port have been set.
+ * 0 or -ENOMEM. */
+int guest_tx_open(struct guest_tx *tx, int pages);
+void guest_tx_close(struct guest_tx *tx);
+
+/* Moves one burst: the number of requests consumed; 0 when there is nothing to do; -EPROTO when the
+ * guest broke the ring: tx->fault says how, nothing may be called any more but close. */
+int guest_tx_poll(struct guest_tx *tx);
+
+/* Asks for an event at the next request; true if one is there already. */
+bool guest_tx_arm(struct guest_tx *tx);
+
+#endif

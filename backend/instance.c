@@ -1,0 +1,290 @@
+/* instance.c - the data plane of one guest; see instance.h
+ *
+ * Vifs stand in a table by the slot that unetbackd gave them.  A vif is either absent or has all its
+ * queues running (or broken and waiting to be removed): there is no half-made vif between messages. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "channel.h"
+#include "instance.h"
+#include "queue_thread.h"
+
+struct vif {
+	struct instance *instance;
+	struct vif_config config;
+	uint32_t queue_count;			/* threads running */
+	struct queue_thread *queues[VIF_QUEUES_MAX];
+};
+
+struct instance {
+	const struct instance_setup *setup;
+	struct vif *vifs[VIFS_PER_GUEST_MAX];	/* by slot; NULL: absent */
+};
+
+/* --- to unetbackd ----------------------------------------------------------------------------- */
+
+static void send_text(int channel, enum message_type type, uint32_t handle, enum log_level level,
+		      const char *text)
+{
+	struct message message = { .type = type, .handle = handle, .level = level };
+	int error;
+
+	snprintf(message.text, sizeof message.text, "%s", text);
+	error = channel_send(channel, &message, NULL, 0);
+	if (error && error != -EPIPE)	/* without a peer we end soon anyway */
+		fprintf(stderr, "unetback-instance: message to unetbackd lost (%s): %s\n",
+			strerror(-error), text);
+}
+
+static void send_plain(int channel, enum message_type type, uint32_t handle)
+{
+	send_text(channel, type, handle, LOG_LEVEL_INFO, "");
+}
+
+/* Called by a queue's thread; a datagram is sent whole or not at all. */
+static void report_broken(void *context, const char *why)
+{
+	const struct vif *vif = context;
+	char text[LOG_LINE_MAX];
+
+	snprintf(text, sizeof text, "%s: %s, closing", vif->config.name, why);
+	send_text(vif->instance->setup->channel, MESSAGE_VIF_BROKEN, vif->config.handle,
+		  LOG_LEVEL_WARNING, text);
+}
+
+/* --- one vif ---------------------------------------------------------------------------------- */
+
+static void vif_stop(struct vif *vif)
+{
+	struct vif_state *state = &vif->instance->setup->state->vifs[vif->config.slot];
+
+	for (uint32_t i = 0; i < vif->queue_count; i++) {
+		queue_thread_stop(vif->queues[i]);
+		queue_pair_close(&vif->queues[i]->pair);
+		free(vif->queues[i]);
+	}
+	vif->queue_count = 0;
+	state_set(&state->connected, 0);
+}
+
+static int queue_start(struct vif *vif, struct queue_pair_setup *setup, char *why, size_t size)
+{
+	struct queue_thread *thread = aligned_alloc(64, (sizeof *thread + 63) / 64 * 64);
+	char name[16];
+	int error;
+
+	if (!thread) {
+		close(setup->evtchn_fd);
+		if (setup->port_fd >= 0)
+			close(setup->port_fd);
+		snprintf(why, size, "no memory for queue %u", setup->index);
+		return -ENOMEM;
+	}
+	memset(thread, 0, sizeof *thread);
+	thread->broken = report_broken;
+	thread->context = vif;
+	error = queue_pair_open(&thread->pair, setup, why, size);
+	if (error) {
+		free(thread);
+		return error;
+	}
+	snprintf(name, sizeof name, "%.11s-q%u", vif->config.name, setup->index % 10);
+	error = queue_thread_start(thread, name);
+	if (error) {
+		snprintf(why, size, "cannot start the thread of queue %u: %s", setup->index,
+			 strerror(-error));
+		queue_pair_close(&thread->pair);
+		free(thread);
+		return error;
+	}
+	vif->queues[vif->queue_count++] = thread;
+	return 0;
+}
+
+static const struct port_class *find_port_class(const struct instance *instance, const char *kind)
+{
+	const struct port_class *const *class = instance->setup->port_classes;
+
+	while (*class && strcmp((*class)->kind, kind) != 0)
+		class++;
+	return *class;
+}
+
+/* Takes over all @fds; closes those that no queue got to. */
+static int vif_start(struct vif *vif, const struct port_class *class, const int fds[],
+		     char *why, size_t size)
+{
+	const struct vif_config *config = &vif->config;
+	const struct instance_setup *setup = vif->instance->setup;
+	struct vif_state *state = &setup->state->vifs[config->slot];
+	uint32_t ports = class->has_device ? config->queue_count : 0;
+	int error = 0;
+
+	for (uint32_t i = 0; i < config->queue_count; i++) {
+		struct queue_pair_setup queue = {
+			.config = config, .index = i, .port_class = class,
+			.port_fd = ports ? fds[i] : -1,
+			.evtchn_fd = fds[ports + i],
+			.gnttab = setup->gnttab, .pages = setup->pages,
+			.state = &state->queues[i],
+		};
+
+		if (!error) {
+			error = queue_start(vif, &queue, why, size);
+		} else {
+			close(queue.evtchn_fd);
+			if (ports)
+				close(queue.port_fd);
+		}
+	}
+	state_set(&state->features, config->features);
+	state_set(&state->connected, vif->queue_count);
+	return error;
+}
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+/* All that can be wrong with VIF_ADD before anything is done. */
+static int check_add(struct instance *instance, const struct vif_config *config, int fd_count,
+		     const struct port_class **class, char *why, size_t size)
+{
+	const struct instance_setup *setup = instance->setup;
+	uint32_t wanted;
+	int error = vif_config_check(config, why, (unsigned int)size);
+
+	if (error)
+		return error;
+	if (config->guest != setup->guest || config->self != setup->self) {
+		snprintf(why, size, "domids %u and %u are not those of this instance, %u and %u",
+			 config->guest, config->self, setup->guest, setup->self);
+		return -EINVAL;
+	}
+	if (instance->vifs[config->slot]) {
+		snprintf(why, size, "slot %u is taken", config->slot);
+		return -EBUSY;
+	}
+	*class = find_port_class(instance, config->port_kind);
+	if (!*class) {
+		snprintf(why, size, "unknown port kind '%s'", config->port_kind);
+		return -EINVAL;
+	}
+	wanted = config->queue_count * ((*class)->has_device ? 2 : 1);
+	if ((uint32_t)fd_count != wanted) {
+		snprintf(why, size, "%d descriptors, %u are needed", fd_count, wanted);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static void close_all(const int fds[], int count)
+{
+	for (int i = 0; i < count; i++)
+		close(fds[i]);
+}
+
+static int add_vif(struct instance *instance, const struct vif_config *config, const int fds[],
+		   int fd_count, char *why, size_t size)
+{
+	const struct port_class *class = NULL;
+	int error = check_add(instance, config, fd_count, &class, why, size);
+	struct vif *vif;
+
+	if (error) {
+		close_all(fds, fd_count);
+		return error;
+	}
+	vif = calloc(1, sizeof *vif);
+	if (!vif) {
+		close_all(fds, fd_count);
+		snprintf(why, size, "no memory");
+		return -ENOMEM;
+	}
+	vif->instance = instance;
+	vif->config = *config;
+	error = vif_start(vif, class, fds, why, size);
+	if (error) {
+		vif_stop(vif);
+		free(vif);
+		return error;
+	}
+	instance->vifs[config->slot] = vif;
+	return 0;
+}
+
+static void handle_add(struct instance *instance, const struct message *message, const int fds[],
+		       int fd_count)
+{
+	int channel = instance->setup->channel;
+	char why[LOG_LINE_MAX] = "";
+
+	if (add_vif(instance, &message->config, fds, fd_count, why, sizeof why) != 0)
+		send_text(channel, MESSAGE_VIF_FAILED, message->handle, LOG_LEVEL_ERROR, why);
+	else
+		send_plain(channel, MESSAGE_VIF_CONNECTED, message->handle);
+}
+
+static void remove_vif(struct instance *instance, uint32_t slot)
+{
+	vif_stop(instance->vifs[slot]);
+	free(instance->vifs[slot]);
+	instance->vifs[slot] = NULL;
+}
+
+/* A vif that is not there is removed: unetbackd may not know yet that it failed. */
+static void handle_remove(struct instance *instance, uint32_t handle)
+{
+	for (uint32_t slot = 0; slot < VIFS_PER_GUEST_MAX; slot++)
+		if (instance->vifs[slot] && instance->vifs[slot]->config.handle == handle)
+			remove_vif(instance, slot);
+	send_plain(instance->setup->channel, MESSAGE_VIF_REMOVED, handle);
+}
+
+/* 0 to go on, 1 at the end of the channel, or -errno. */
+static int handle_message(struct instance *instance)
+{
+	int fds[CHANNEL_FDS_MAX], fd_count = 0;
+	struct message message;
+	int got = channel_receive(instance->setup->channel, &message, fds, &fd_count);
+
+	if (got == -EAGAIN || got == -EINTR)
+		return 0;
+	if (got <= 0)
+		return got < 0 ? got : 1;
+	switch (message.type) {
+	case MESSAGE_VIF_ADD:
+		handle_add(instance, &message, fds, fd_count);
+		return 0;
+	case MESSAGE_VIF_REMOVE:
+		close_all(fds, fd_count);
+		handle_remove(instance, message.handle);
+		return 0;
+	default:
+		close_all(fds, fd_count);
+		return -EPROTO;
+	}
+}
+
+int instance_run(const struct instance_setup *setup)
+{
+	struct instance instance = { .setup = setup };
+	struct pollfd fd = { .fd = setup->channel, .events = POLLIN };
+	int end = 0;
+
+	setup->state->magic = GUEST_STATE_MAGIC;
+	setup->state->size = sizeof *setup->state;
+	send_plain(setup->channel, MESSAGE_READY, 0);
+	while (end == 0) {
+		if (poll(&fd, 1, -1) < 0 && errno != EINTR)
+			end = -errno;
+		else if (fd.revents)
+			end = handle_message(&instance);
+	}
+	for (uint32_t slot = 0; slot < VIFS_PER_GUEST_MAX; slot++)
+		if (instance.vifs[slot])
+			remove_vif(&instance, slot);
+	return end > 0 ? 0 : end;
+}

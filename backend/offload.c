@@ -1,0 +1,208 @@
+/* offload.c - netif flags <-> virtio_net_hdr; see offload.h */
+#include <endian.h>
+#include <netinet/in.h>
+#include <string.h>
+
+#include "checksum.h"
+#include "offload.h"
+#include "packet.h"
+#include "port.h"
+#include "vif_config.h"
+
+#define GSO_TYPE(vnet) ((vnet)->gso_type & ~VIRTIO_NET_HDR_GSO_ECN)
+
+/* The frame's first bytes in one piece: where they lie if the first segment holds them all (the
+ * common case), else gathered in @buffer.  A header may be split at any byte (XSA-423). */
+static const uint8_t *frame_head(const struct frame *frame, uint8_t buffer[PACKET_HEAD_MAX],
+				 uint32_t *have)
+{
+	uint32_t filled = 0;
+
+	*have = frame->length < PACKET_HEAD_MAX ? frame->length : PACKET_HEAD_MAX;
+	if (frame->segments[0].length >= *have)
+		return frame->segments[0].data;
+	for (int i = 0; i < frame->segment_count && filled < *have; i++) {
+		const struct segment *segment = &frame->segments[i];
+		uint32_t n = *have - filled < segment->length ? *have - filled : segment->length;
+
+		memcpy(buffer + filled, segment->data, n);
+		filled += n;
+	}
+	return buffer;
+}
+
+/* Writes @length bytes at @offset of the frame, wherever its segments are split. */
+static void frame_write(struct frame *frame, uint32_t offset, const uint8_t *bytes, uint32_t length)
+{
+	for (int i = 0; i < frame->segment_count && length > 0; i++) {
+		struct segment *segment = &frame->segments[i];
+		uint32_t n;
+
+		if (offset >= segment->length) {
+			offset -= segment->length;
+			continue;
+		}
+		n = segment->length - offset < length ? segment->length - offset : length;
+		memcpy(segment->data + offset, bytes, n);
+		bytes += n;
+		length -= n;
+		offset = 0;
+	}
+}
+
+/* A frame whose headers agree with the segmentation asked for. */
+static bool gso_fits(const struct packet_layout *layout, const struct frame *frame, uint8_t type)
+{
+	return layout->protocol == IPPROTO_TCP &&
+	       layout->ip_version == (type == XEN_NETIF_GSO_TYPE_TCPV4 ? 4 : 6) &&
+	       frame->length > layout->payload;
+}
+
+static void set_checksum(struct virtio_net_hdr_v1 *vnet, const struct packet_layout *layout)
+{
+	vnet->flags = VIRTIO_NET_HDR_F_NEEDS_CSUM;
+	vnet->csum_start = htole16(layout->transport);
+	vnet->csum_offset = htole16(layout->checksum);
+}
+
+static void set_gso(struct virtio_net_hdr_v1 *vnet, const struct packet_layout *layout,
+		    const struct netif_extra_info *gso)
+{
+	vnet->gso_type = gso->u.gso.type == XEN_NETIF_GSO_TYPE_TCPV4 ? VIRTIO_NET_HDR_GSO_TCPV4
+								     : VIRTIO_NET_HDR_GSO_TCPV6;
+	vnet->gso_size = htole16(gso->u.gso.size);
+	vnet->hdr_len = htole16(layout->payload);
+}
+
+enum guest_tx_verdict offload_from_guest(struct frame *frame, uint16_t flags,
+					 const struct netif_extra_info *gso, bool *mended)
+{
+	uint8_t buffer[PACKET_HEAD_MAX];
+	struct packet_layout layout;
+	const uint8_t *head;
+	uint32_t have;
+
+	*mended = false;
+	memset(&frame->vnet, 0, sizeof frame->vnet);
+	if (!(flags & NETTXF_csum_blank) && !gso) {
+		if (flags & NETTXF_data_validated)
+			frame->vnet.flags = VIRTIO_NET_HDR_F_DATA_VALID;
+		return GUEST_TX_SENT;
+	}
+	head = frame_head(frame, buffer, &have);
+	if (packet_parse(head, have, &layout) != 0)
+		return GUEST_TX_BAD_OFFLOAD;
+	if (gso && !gso_fits(&layout, frame, gso->u.gso.type))
+		return GUEST_TX_BAD_OFFLOAD;
+	set_checksum(&frame->vnet, &layout);
+	if (gso)
+		set_gso(&frame->vnet, &layout, gso);
+	if (!(flags & NETTXF_csum_blank)) {
+		uint16_t sum = checksum_pseudo_header(head, &layout, frame->length);
+
+		frame_write(frame, layout.transport + layout.checksum, (uint8_t *)&sum, sizeof sum);
+		*mended = true;
+	}
+	return GUEST_TX_SENT;
+}
+
+static bool needs_checksum(const struct frame *frame)
+{
+	return frame->vnet.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM;
+}
+
+/* The guest takes partial checksums of this frame's protocol. */
+static bool guest_takes_partial(const struct frame *frame, uint32_t features)
+{
+	const uint8_t *data = frame->segments[0].data;
+	struct packet_layout layout;
+
+	if ((features & (VIF_F_CSUM_IPV4 | VIF_F_CSUM_IPV6)) == (VIF_F_CSUM_IPV4 | VIF_F_CSUM_IPV6))
+		return true;
+	/* What is partial but no TCP or UDP, netif cannot express: its receiver parses as we do. */
+	if (packet_parse(data, frame->length, &layout) != 0)
+		return false;
+	return features & (layout.ip_version == 4 ? VIF_F_CSUM_IPV4 : VIF_F_CSUM_IPV6);
+}
+
+static enum guest_rx_verdict checksum_to_guest(struct frame *frame, uint32_t features,
+					       struct offload_to_guest *out)
+{
+	uint32_t start = le16toh(frame->vnet.csum_start);
+	uint32_t offset = le16toh(frame->vnet.csum_offset);
+
+	if (!needs_checksum(frame)) {
+		if (frame->vnet.flags & VIRTIO_NET_HDR_F_DATA_VALID)
+			out->flags = NETRXF_data_validated;
+		return GUEST_RX_DELIVERED;
+	}
+	if (start + offset + 2 > frame->length)		/* both 16 bit: cannot wrap */
+		return GUEST_RX_BAD_FRAME;
+	if (guest_takes_partial(frame, features)) {
+		out->flags = NETRXF_csum_blank | NETRXF_data_validated;
+		return GUEST_RX_DELIVERED;
+	}
+	checksum_complete(frame->segments[0].data, frame->length, start, offset);
+	out->flags = NETRXF_data_validated;
+	out->checksummed = true;
+	return GUEST_RX_DELIVERED;
+}
+
+static enum guest_rx_verdict gso_to_guest(const struct frame *frame, uint32_t features,
+					  struct offload_to_guest *out)
+{
+	uint32_t feature;
+
+	switch (GSO_TYPE(&frame->vnet)) {
+	case VIRTIO_NET_HDR_GSO_NONE:
+		return GUEST_RX_DELIVERED;
+	case VIRTIO_NET_HDR_GSO_TCPV4:
+		feature = VIF_F_GSO_TCPV4;
+		out->gso.u.gso.type = XEN_NETIF_GSO_TYPE_TCPV4;
+		break;
+	case VIRTIO_NET_HDR_GSO_TCPV6:
+		feature = VIF_F_GSO_TCPV6;
+		out->gso.u.gso.type = XEN_NETIF_GSO_TYPE_TCPV6;
+		break;
+	default:
+		return GUEST_RX_NO_OFFLOAD;
+	}
+	/* A segmented frame's checksum can only be the guest's. */
+	if (!(features & feature) || !(out->flags & NETRXF_csum_blank))
+		return GUEST_RX_NO_OFFLOAD;
+	if (frame->vnet.gso_size == 0)
+		return GUEST_RX_BAD_FRAME;
+	out->has_gso = true;
+	out->gso.type = XEN_NETIF_EXTRA_TYPE_GSO;
+	out->gso.u.gso.size = le16toh(frame->vnet.gso_size);
+	return GUEST_RX_DELIVERED;
+}
+
+enum guest_rx_verdict offload_to_guest(struct frame *frame, uint32_t features,
+				       struct offload_to_guest *out)
+{
+	enum guest_rx_verdict verdict;
+
+	memset(out, 0, sizeof *out);	/* every byte of an answer is seen by the guest (XSA-216) */
+	if (GSO_TYPE(&frame->vnet) != VIRTIO_NET_HDR_GSO_NONE && !needs_checksum(frame))
+		return GUEST_RX_BAD_FRAME;
+	verdict = checksum_to_guest(frame, features, out);
+	if (verdict == GUEST_RX_DELIVERED)
+		verdict = gso_to_guest(frame, features, out);
+	return verdict;
+}
+
+uint32_t offload_of_features(uint32_t features)
+{
+	uint32_t offloads = 0;
+
+	if (features & (VIF_F_CSUM_IPV4 | VIF_F_CSUM_IPV6))
+		offloads |= OFFLOAD_CSUM;
+	if (!(features & VIF_F_SG))
+		return offloads;
+	if ((features & (VIF_F_GSO_TCPV4 | VIF_F_CSUM_IPV4)) == (VIF_F_GSO_TCPV4 | VIF_F_CSUM_IPV4))
+		offloads |= OFFLOAD_TSO4;
+	if ((features & (VIF_F_GSO_TCPV6 | VIF_F_CSUM_IPV6)) == (VIF_F_GSO_TCPV6 | VIF_F_CSUM_IPV6))
+		offloads |= OFFLOAD_TSO6;
+	return offloads;
+}

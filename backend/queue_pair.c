@@ -1,0 +1,222 @@
+/* queue_pair.c - one queue of one vif; see queue_pair.h */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "queue_pair.h"
+
+static int explain(char *why, size_t size, int error, const char *what, uint32_t value)
+{
+	snprintf(why, size, "%s %u: %s", what, value, strerror(-error));
+	return error;
+}
+
+static int map_ring(struct queue_pair *pair, const struct vif_config *config, uint32_t ref,
+		    void **page)
+{
+	*page = xengnttab_map_grant_ref(pair->gnttab, config->guest, ref, PROT_READ | PROT_WRITE);
+	if (*page)
+		return 0;
+	return errno > 0 ? -errno : -EINVAL;
+}
+
+static int open_rings(struct queue_pair *pair, const struct queue_pair_setup *setup,
+		      char *why, size_t size)
+{
+	const struct queue_config *queue = &setup->config->queues[setup->index];
+	int error;
+
+	error = map_ring(pair, setup->config, queue->tx_ring_ref, &pair->tx_page);
+	if (error)
+		return explain(why, size, error, "cannot map tx-ring-ref", queue->tx_ring_ref);
+	error = map_ring(pair, setup->config, queue->rx_ring_ref, &pair->rx_page);
+	if (error)
+		return explain(why, size, error, "cannot map rx-ring-ref", queue->rx_ring_ref);
+	error = ring_tx_attach(&pair->tx.ring, pair->tx_page);
+	if (error)
+		return explain(why, size, error, "more requests than slots in the ring of tx-ring-ref",
+			       queue->tx_ring_ref);
+	error = ring_rx_attach(&pair->rx.ring, pair->rx_page);
+	if (error)
+		return explain(why, size, error, "more requests than slots in the ring of rx-ring-ref",
+			       queue->rx_ring_ref);
+	return 0;
+}
+
+static int open_events(struct queue_pair *pair, const struct queue_pair_setup *setup,
+		       char *why, size_t size)
+{
+	const struct queue_config *queue = &setup->config->queues[setup->index];
+	int error = events_open(&pair->events, setup->evtchn_fd, setup->config->guest,
+				queue->tx_port, queue->rx_port);
+
+	if (error)
+		return explain(why, size, error, "cannot bind the guest's event-channel", queue->tx_port);
+	return 0;
+}
+
+static int open_port(struct queue_pair *pair, const struct queue_pair_setup *setup,
+		     char *why, size_t size)
+{
+	const struct vif_config *config = setup->config;
+	const struct port_config port = {
+		.name = config->name,
+		.fd = setup->port_fd,
+		.pages = setup->pages,
+		.guest_tx_pages = config->guest_tx_pages,
+		.guest_rx_granted_bytes = config->guest_rx_granted_bytes,
+	};
+	int error = setup->port_class->open(&port, &pair->port);
+
+	if (error)
+		return explain(why, size, error, "cannot open the port of queue", setup->index);
+	error = pair->port->class->set_offloads(pair->port, offload_of_features(config->features));
+	if (error)
+		return explain(why, size, error, "cannot set offloads of the port of queue",
+			       setup->index);
+	return 0;
+}
+
+/* Gives both directions what they share and clears what an earlier life left. */
+static void wire(struct queue_pair *pair, const struct queue_pair_setup *setup)
+{
+	const struct vif_config *config = setup->config;
+
+	memset(pair, 0, sizeof *pair);
+	memset(setup->state, 0, sizeof *setup->state);
+	pair->gnttab = setup->gnttab;
+	pair->state = pair->tx.state = pair->rx.state = setup->state;
+	pair->rx_notify = config->features & VIF_F_RX_NOTIFY;
+	gcopy_init(&pair->copy, setup->gnttab, config->guest, config->self);
+	pair->tx.copy = pair->rx.copy = &pair->copy;
+	pair->tx.events = pair->rx.events = &pair->events;
+	pair->rx.features = config->features;
+	pair->rx.queue.limits = config->limits;
+	state_set(&setup->state->rx_limit_frames, config->limits.frames);
+	state_set(&setup->state->rx_limit_bytes, config->limits.bytes);
+	state_set(&setup->state->rx_limit_age_ms, config->limits.age_ms);
+}
+
+static void show_port(struct queue_pair *pair)
+{
+	struct port_counters counters;
+
+	pair->port->class->get_counters(pair->port, &counters);
+	state_set(&pair->state->granted_pages, counters.granted_pages);
+	state_set(&pair->state->plain_pages, counters.plain_pages);
+	state_set(&pair->state->rx_port_errors, counters.recv_errors);
+	state_set(&pair->state->rx_port_no_memory, counters.recv_no_memory);
+}
+
+int queue_pair_open(struct queue_pair *pair, const struct queue_pair_setup *setup,
+		    char *why, size_t size)
+{
+	int error;
+
+	wire(pair, setup);
+	error = open_port(pair, setup, why, size);	/* first: it takes the descriptor over */
+	if (error) {
+		close(setup->evtchn_fd);
+		goto fail;
+	}
+	pair->tx.port = pair->rx.port = pair->port;
+	error = open_events(pair, setup, why, size);
+	if (!error)
+		error = open_rings(pair, setup, why, size);
+	if (error)
+		goto fail;
+	error = guest_tx_open(&pair->tx, (int)setup->config->guest_tx_pages);
+	if (error) {
+		explain(why, size, error, "too little memory for transmit buffers, pages",
+			setup->config->guest_tx_pages);
+		goto fail;
+	}
+	/* A backend that was killed between publishing and notifying leaves the guest asleep over
+	 * responses that its rsp_event has passed: one event too many is cheap, one too few is not. */
+	events_notify_tx(&pair->events);
+	if (pair->events.rx != pair->events.tx)
+		events_notify_rx(&pair->events);
+	pair->port_readable = true;
+	show_port(pair);
+	return 0;
+fail:
+	queue_pair_close(pair);
+	return error;
+}
+
+static void unmap(struct queue_pair *pair, void **page)
+{
+	if (*page)
+		xengnttab_unmap(pair->gnttab, *page, 1);
+	*page = NULL;
+}
+
+void queue_pair_close(struct queue_pair *pair)
+{
+	if (pair->port) {
+		guest_rx_flush(&pair->rx, GUEST_RX_DISCONNECTED);
+		guest_tx_close(&pair->tx);
+	}
+	events_close(&pair->events);
+	unmap(pair, &pair->tx_page);
+	unmap(pair, &pair->rx_page);
+	if (pair->port)
+		pair->port->class->close(pair->port);
+	pair->port = NULL;
+}
+
+int queue_pair_poll(struct queue_pair *pair)
+{
+	int sent, received = 0, delivered;
+
+	sent = guest_tx_poll(&pair->tx);
+	if (sent < 0)
+		return sent;
+	if (pair->port_readable) {
+		received = guest_rx_receive(&pair->rx);
+		pair->port_readable = received > 0;
+	}
+	delivered = guest_rx_deliver(&pair->rx);
+	if (delivered < 0)
+		return delivered;
+	return sent + received + delivered;
+}
+
+void queue_pair_fault(const struct queue_pair *pair, char *text, size_t size)
+{
+	if (pair->tx.fault)
+		snprintf(text, size, "guest_tx: %s: %u > %u", pair->tx.fault, pair->tx.fault_got,
+			 pair->tx.fault_limit);
+	else
+		snprintf(text, size, "guest_rx: %s: %u > %u", pair->rx.fault, pair->rx.fault_got,
+			 pair->rx.fault_limit);
+}
+
+bool queue_pair_arm(struct queue_pair *pair)
+{
+	bool tx = guest_tx_arm(&pair->tx);
+
+	return guest_rx_arm(&pair->rx) || tx;
+}
+
+int queue_pair_timeout(struct queue_pair *pair)
+{
+	const struct frame *oldest;
+	struct mono now;
+	int64_t left;
+
+	show_port(pair);
+	if (rx_queue_count(&pair->rx.queue) == 0)
+		return -1;
+	now = mono_now();
+	guest_rx_age(&pair->rx, now);
+	oldest = rx_queue_peek(&pair->rx.queue, 0);
+	if (!oldest)
+		return -1;
+	if (!pair->rx_notify)
+		return RX_DRAIN_MS;
+	left = pair->rx.queue.limits.age_ms - mono_ms_between(oldest->queued, now) + 1;
+	return left > 0 ? (int)left : 0;
+}

@@ -1,0 +1,29 @@
+/* queue_thread.h - the thread that serves a queue pair
+ *
+ * Sleeps until the guest signals, the port has frames, time is up, or it is told to stop; then polls
+ * until there is nothing left.  Start and stop are called by the instance's main thread. */
+#ifndef BACKEND_QUEUE_THREAD_H
+#define BACKEND_QUEUE_THREAD_H
+
+#include <pthread.h>
+
+#include "queue_pair.h"
+
+struct queue_thread {
+	struct queue_pair pair;		/* the thread's own while it runs */
+	pthread_t thread;
+	char name[16];			/* of the thread, and of the queue in log lines */
+	bool started;
+	bool stopping;			/* atomic; with stop_fd it ends the thread */
+	int stop_fd;			/* eventfd */
+	/* The guest broke a ring: called once, from the queue's thread, which then only waits to be
+	 * stopped (a disabled queue keeps its thread and memory: XSA-374). */
+	void (*broken)(void *context, const char *why);
+	void *context;
+};
+
+/* @thread->pair is open.  0 or -errno; on failure the pair is still the caller's to close. */
+int queue_thread_start(struct queue_thread *thread, const char *name);
+void queue_thread_stop(struct queue_thread *thread);	/* waits for it; idempotent */
+
+#endif
