@@ -101,7 +101,7 @@ $(OVS_LIB): build/ovs/checksum
 ENGINE := log verdict vif_state vif_config channel pages gcopy ring events offload packet \
 	  checksum rx_queue arena guest_tx guest_rx queue_pair queue_thread instance sandbox
 # The control plane.
-CONTROL := xenbus xenstore vif_keys vif supervisor
+CONTROL := xenbus xenstore vif_keys vif vif_life supervisor instance_process
 # Ports: no OVS header, linked into the instance.
 PORTS := ports tap null buffers
 # The OVS manners and the devices behind ports, linked into unetbackd and the CLI.

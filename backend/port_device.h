@@ -34,7 +34,8 @@ struct port_device_class {
 	int (*set_mtu)(struct port_device *device, uint32_t mtu);
 	int (*set_carrier)(struct port_device *device, int up);	/* guest connected or not */
 	void (*get_counters)(const struct port_device *device, struct port_device_counters *counters);
-	void (*destroy)(struct port_device *device);		/* device and descriptors; idempotent */
+	void (*destroy)(struct port_device *device);	/* device and descriptors; idempotent */
+	void (*forget)(struct port_device *device);	/* descriptors only: the device stays for whoever comes next */
 };
 
 #endif

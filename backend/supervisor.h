@@ -1,0 +1,62 @@
+/* supervisor.h - the instances: one process a guest
+ *
+ * Starts a guest's instance with its first vif, passes vifs to it, hears what became of them, ends it
+ * with its last vif, and starts it again when it dies: at once the first time, then after a pause that
+ * doubles from 1 s to 30 s and is forgotten after a minute of peace.  Grants and event channels stay
+ * with the guest meanwhile, so a restart needs nothing from XenStore.
+ *
+ * unetbackd's one thread; nothing waits for an instance.  What an instance sends is untrusted. */
+#ifndef BACKEND_SUPERVISOR_H
+#define BACKEND_SUPERVISOR_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "clock.h"
+#include "vif_config.h"
+#include "vif_state.h"
+
+struct supervisor;
+
+struct supervisor_settings {
+	uint16_t self;			/* our domid */
+	const char *instance_path;	/* the program */
+	const char *user;		/* whom instances become */
+
+	/* What became of a vif; @why is text for a person, NULL when all is well. */
+	void (*connected)(void *context, uint16_t guest, uint32_t handle);
+	void (*failed)(void *context, uint16_t guest, uint32_t handle, const char *why);
+	void (*broken)(void *context, uint16_t guest, uint32_t handle, const char *why);
+	void (*disconnected)(void *context, uint16_t guest, uint32_t handle);
+	void *context;
+};
+
+struct supervisor *supervisor_create(const struct supervisor_settings *settings);
+/* Ends all instances and waits for them, at most some seconds, then kills.  NULL is fine. */
+void supervisor_destroy(struct supervisor *supervisor);
+
+/* Asks for @config to be connected; @config->slot is chosen here.  @port_fds (one a queue, or NULL for
+ * port kinds without a device) stay the caller's and must stay open until disconnected().  Answered
+ * by connected() or failed(), also across a restart of the instance.  0, or -errno with the reason
+ * logged and no answer to come. */
+int supervisor_connect(struct supervisor *supervisor, const struct vif_config *config,
+		       const int *port_fds);
+/* Answered by disconnected(), once nothing of the guest's is held for that vif any more. */
+void supervisor_disconnect(struct supervisor *supervisor, uint16_t guest, uint32_t handle);
+
+/* Serves messages and deaths; call once a loop.  wait() registers what it waits for. */
+void supervisor_run(struct supervisor *supervisor, struct mono now);
+void supervisor_wait(struct supervisor *supervisor, void (*wait_fd)(int fd, short events),
+		     void (*wait_until)(struct mono when));
+
+struct supervisor_guest_info {
+	pid_t pid;			/* 0: none runs at the moment */
+	uint32_t restarts;
+	const struct vif_state *state;	/* of the vif asked for; NULL if it was never connected */
+	const char *last_end;		/* why the last instance ended, "" if none did */
+};
+/* False if that vif has no instance. */
+bool supervisor_info(const struct supervisor *supervisor, uint16_t guest, uint32_t handle,
+		     struct supervisor_guest_info *info);
+
+#endif

@@ -1,0 +1,208 @@
+/* unetbackd_commands.c - what unetbackd answers on its control socket
+ *
+ * Read-only: what is known of each vif, from the control plane's own records, from the state memory
+ * that the instances write (numbers, printed and not otherwise believed) and from the device. */
+#include <errno.h>
+#include <string.h>
+
+#include "../ovs-glue/daemon.h"
+#include "unetbackd.h"
+
+static struct {
+	struct vifs *vifs;
+	struct supervisor *supervisor;
+	const struct port_device_class *device_class;
+} served;
+
+static const struct { uint32_t bit; const char *name; } feature_names[] = {
+	{ VIF_F_SG, "sg" }, { VIF_F_GSO_TCPV4, "gso-tcpv4" }, { VIF_F_GSO_TCPV6, "gso-tcpv6" },
+	{ VIF_F_CSUM_IPV4, "csum-ipv4" }, { VIF_F_CSUM_IPV6, "csum-ipv6" },
+	{ VIF_F_RX_NOTIFY, "rx-notify" },
+};
+
+/* One pass over the vifs for one command. */
+struct visit {
+	struct report *report;
+	const char *only;		/* name of the vif asked for, or NULL for all */
+	uint32_t found;
+	void (*show)(struct report *report, const struct vif_info *info);
+};
+
+static void visit_one(void *context, const struct vif_info *info)
+{
+	struct visit *visit = context;
+
+	if (visit->only && strcmp(visit->only, info->name) != 0)
+		return;
+	visit->found++;
+	report_open(visit->report, info->name);
+	visit->show(visit->report, info);
+	report_close(visit->report);
+}
+
+static int visit_all(int argc, const char *argv[], struct report *report,
+		     void (*show)(struct report *report, const struct vif_info *info))
+{
+	struct visit visit = { report, argc > 1 ? argv[1] : NULL, 0, show };
+
+	vifs_each(served.vifs, visit_one, &visit);
+	if (visit.only && visit.found == 0) {
+		report_error(report, "no vif '%s'; `unetback list` names those there are", visit.only);
+		return -ENOENT;
+	}
+	return 0;
+}
+
+/* --- counters --------------------------------------------------------------------------------- */
+
+static void show_words(struct report *report, const struct queue_state *queue,
+		       const struct state_word words[])
+{
+	for (; words->key; words++) {
+		const uint64_t *word = (const uint64_t *)((const char *)queue + words->offset);
+
+		report_number(report, words->key, state_get(word));
+	}
+}
+
+static void show_verdicts(struct report *report, const char *title, const uint64_t counts[],
+			  const struct verdict_name names[], int n, uint64_t *sum)
+{
+	report_open(report, title);
+	for (int i = 0; i < n; i++) {
+		uint64_t count = state_get(&counts[i]);
+
+		*sum += count;
+		report_number(report, names[i].key, count);
+	}
+	report_close(report);
+}
+
+/* Frames seen less frames judged and frames queued: 0 whenever the queue is at rest. */
+static void show_balance(struct report *report, const struct queue_state *queue,
+			 uint64_t tx_judged, uint64_t rx_judged)
+{
+	report_number(report, "guest_tx_unaccounted", state_get(&queue->tx_frames) - tx_judged);
+	report_number(report, "guest_rx_unaccounted", state_get(&queue->rx_frames) - rx_judged -
+		      state_get(&queue->rx_queued_frames));
+}
+
+static void show_queue(struct report *report, uint32_t index, const struct queue_state *queue)
+{
+	char title[] = { 'q', 'u', 'e', 'u', 'e', '-', (char)('0' + index % 10), '\0' };
+	uint64_t tx_judged = 0, rx_judged = 0;
+
+	report_open(report, title);
+	show_words(report, queue, queue_counter_words);
+	show_words(report, queue, queue_gauge_words);
+	show_verdicts(report, "guest_tx_verdicts", queue->tx_verdicts, guest_tx_verdict_names,
+		      GUEST_TX_VERDICT_COUNT, &tx_judged);
+	show_verdicts(report, "guest_rx_verdicts", queue->rx_verdicts, guest_rx_verdict_names,
+		      GUEST_RX_VERDICT_COUNT, &rx_judged);
+	show_balance(report, queue, tx_judged, rx_judged);
+	report_close(report);
+}
+
+static void show_device(struct report *report, const struct port_device *device)
+{
+	struct port_device_counters counters = { 0, 0 };
+
+	if (!device)
+		return;
+	served.device_class->get_counters(device, &counters);
+	report_open(report, "device");
+	report_string(report, "kind", served.device_class->kind);
+	report_number(report, "ifindex", (uint64_t)device->ifindex);
+	report_number(report, "guest_rx_dropped", counters.guest_rx_dropped);
+	report_number(report, "guest_tx_dropped", counters.guest_tx_dropped);
+	report_close(report);
+}
+
+static void show_counters(struct report *report, const struct vif_info *info)
+{
+	struct supervisor_guest_info guest;
+
+	show_device(report, info->device);
+	if (!supervisor_info(served.supervisor, info->guest, info->handle, &guest) || !guest.state)
+		return;
+	for (uint32_t i = 0; i < info->config->queue_count && i < VIF_QUEUES_MAX; i++)
+		show_queue(report, i, &guest.state->queues[i]);
+}
+
+/* --- the commands ----------------------------------------------------------------------------- */
+
+static void show_features(struct report *report, uint32_t features)
+{
+	report_open_list(report, "features");
+	for (size_t i = 0; i < sizeof feature_names / sizeof *feature_names; i++)
+		if (features & feature_names[i].bit)
+			report_string(report, NULL, feature_names[i].name);
+	report_close(report);
+}
+
+static void show_instance(struct report *report, const struct vif_info *info)
+{
+	struct supervisor_guest_info guest;
+
+	if (!supervisor_info(served.supervisor, info->guest, info->handle, &guest))
+		return;
+	report_open(report, "instance");
+	report_number(report, "pid", (uint64_t)guest.pid);
+	report_number(report, "restarts", guest.restarts);
+	if (guest.last_end[0] != '\0')
+		report_string(report, "last_end", guest.last_end);
+	report_close(report);
+}
+
+static void show_states(struct report *report, const struct vif_info *info)
+{
+	report_number(report, "guest", info->guest);
+	report_string(report, "backend_state", xenbus_state_name(info->ours));
+	report_string(report, "frontend_state", xenbus_state_name(info->theirs));
+	report_string(report, "hotplug_status", info->hotplug_status);
+	report_bool(report, "rings_connected", info->rings_connected);
+	if (info->waiting_for[0] != '\0')
+		report_string(report, "waiting_for", info->waiting_for);
+	if (info->last_error[0] != '\0')
+		report_string(report, "last_error", info->last_error);
+}
+
+static void show_vif(struct report *report, const struct vif_info *info)
+{
+	show_states(report, info);
+	if (info->rings_connected) {
+		show_features(report, info->config->features);
+		report_number(report, "mtu", info->config->mtu);
+		report_number(report, "queues", info->config->queue_count);
+		report_bool(report, "split_event_channels",
+			    info->config->queues[0].tx_port != info->config->queues[0].rx_port);
+	}
+	show_instance(report, info);
+	show_counters(report, info);
+}
+
+static int command_list(int argc, const char *argv[], struct report *report)
+{
+	return visit_all(argc, argv, report, show_states);
+}
+
+static int command_show(int argc, const char *argv[], struct report *report)
+{
+	return visit_all(argc, argv, report, show_vif);
+}
+
+static int command_stats(int argc, const char *argv[], struct report *report)
+{
+	return visit_all(argc, argv, report, show_counters);
+}
+
+void unetbackd_commands(struct vifs *vifs, struct supervisor *supervisor,
+			const struct port_device_class *device_class)
+{
+	served.vifs = vifs;
+	served.supervisor = supervisor;
+	served.device_class = device_class;
+	daemon_command("unetback/list", "", 0, 0, command_list);
+	daemon_command("unetback/show", "[vif]", 0, 1, command_show);
+	daemon_command("unetback/stats", "[vif]", 0, 1, command_stats);
+}

@@ -1,0 +1,330 @@
+/* vif.c - finds vifs and sends each what concerns it; see vif.h
+ *
+ * One watch on backend/vif sees all entries come, change and go; one watch a vif sees its frontend's
+ * state.  Events carry no news beyond "look here", so any number of them is one mark. */
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "vif_internal.h"
+
+#define BACKEND_ROOT "backend/vif"
+#define BACKEND_TOKEN "backend"
+#define VIFS_MAX 4096		/* entries that one unetbackd keeps; the toolstack makes them */
+#define EVENTS_A_TURN 1024
+
+/* A decimal number without sign or leading zeros; -1 for anything else. */
+static long parse_name(const char *text, long max)
+{
+	char *end;
+	long value;
+
+	if (text[0] < '0' || text[0] > '9' || (text[0] == '0' && text[1] != '\0'))
+		return -1;
+	errno = 0;
+	value = strtol(text, &end, 10);
+	return *end == '\0' && errno == 0 && value <= max ? value : -1;
+}
+
+static struct vif *find_vif(const struct vifs *vifs, long guest, long handle)
+{
+	struct vif *vif = vifs->list;
+
+	while (vif && (vif->guest != guest || vif->handle != handle))
+		vif = vif->next;
+	return vif;
+}
+
+static void add_vif(struct vifs *vifs, uint16_t guest, uint32_t handle)
+{
+	struct vif *vif;
+
+	if (vifs->count >= VIFS_MAX) {
+		log_error("vif%u.%u is one more than the %d that are served", guest, handle, VIFS_MAX);
+		return;
+	}
+	vif = calloc(1, sizeof *vif);
+	if (!vif) {
+		log_error("vif%u.%u: no memory", guest, handle);
+		return;
+	}
+	vif->vifs = vifs;
+	vif->guest = guest;
+	vif->handle = handle;
+	vif->ours = XenbusStateInitialising;
+	vif->marked = true;
+	snprintf(vif->name, sizeof vif->name, "vif%u.%u", guest, handle);
+	snprintf(vif->backend, sizeof vif->backend, BACKEND_ROOT "/%u/%u", guest, handle);
+	snprintf(vif->token, sizeof vif->token, "%u/%u", guest, handle);
+	vif->next = vifs->list;
+	vifs->list = vif;
+	vifs->count++;
+	log_info("%s: found", vif->name);
+}
+
+/* --- finding ---------------------------------------------------------------------------------- */
+
+struct scan { struct vifs *vifs; uint16_t guest; };
+
+static void scan_handle(void *context, const char *name)
+{
+	const struct scan *scan = context;
+	long handle = parse_name(name, 65535);
+
+	if (handle < 0) {
+		log_warning(BACKEND_ROOT "/%u/%.40s: not a vif, names are numbers from 0 to 65535",
+			    scan->guest, name);
+		return;
+	}
+	if (!find_vif(scan->vifs, scan->guest, handle) &&
+	    scan->vifs->settings.serves(scan->guest, (uint32_t)handle))
+		add_vif(scan->vifs, scan->guest, (uint32_t)handle);
+}
+
+static void scan_guest(void *context, const char *name)
+{
+	struct vifs *vifs = context;
+	long guest = parse_name(name, 0x7fef);
+	char path[XENSTORE_PATH];
+	struct scan scan;
+
+	if (guest < 0) {
+		log_warning(BACKEND_ROOT "/%.40s: not a guest, names are domids from 0 to 32751", name);
+		return;
+	}
+	scan = (struct scan){ vifs, (uint16_t)guest };
+	snprintf(path, sizeof path, BACKEND_ROOT "/%ld", guest);
+	xenstore_children(vifs->settings.store, path, scan_handle, &scan);
+}
+
+static void scan_all(struct vifs *vifs)
+{
+	int error = xenstore_children(vifs->settings.store, BACKEND_ROOT, scan_guest, vifs);
+
+	if (error && error != -ENOENT)
+		log_error("cannot read " BACKEND_ROOT ": %s", strerror(-error));
+}
+
+/* --- events ----------------------------------------------------------------------------------- */
+
+/* @path is backend/vif[/D[/N[/key]]]: mark that vif, or look for new ones. */
+static void backend_event(struct vifs *vifs, const char *path)
+{
+	unsigned int guest, handle;
+	struct vif *vif = NULL;
+	const char *below = strstr(path, BACKEND_ROOT "/");
+
+	if (below && sscanf(below + strlen(BACKEND_ROOT "/"), "%5u/%5u", &guest, &handle) == 2)
+		vif = find_vif(vifs, guest, handle);
+	if (vif)
+		vif->marked = true;
+	else
+		vifs->scan = true;
+	/* A guest's whole folder went: each of its vifs must see that it is gone. */
+	if (!vif && below)
+		for (vif = vifs->list; vif; vif = vif->next)
+			vif->marked = true;
+}
+
+static void frontend_event(struct vifs *vifs, const char *token)
+{
+	unsigned int guest, handle;
+	struct vif *vif;
+
+	if (sscanf(token, "%5u/%5u", &guest, &handle) != 2)
+		return;
+	vif = find_vif(vifs, guest, handle);
+	if (vif)
+		vif->marked = true;
+}
+
+static int take_events(struct vifs *vifs)
+{
+	char path[XENSTORE_PATH], token[XENSTORE_TOKEN];
+
+	for (int i = 0; i < EVENTS_A_TURN; i++) {
+		int got = xenstore_next_event(vifs->settings.store, path, sizeof path, token);
+
+		if (got <= 0)
+			return got;
+		if (strcmp(token, BACKEND_TOKEN) == 0)
+			backend_event(vifs, path);
+		else
+			frontend_event(vifs, token);
+	}
+	return 0;
+}
+
+/* --- turns ------------------------------------------------------------------------------------ */
+
+static void free_vif(struct vifs *vifs, struct vif *vif)
+{
+	vif_release(vif);
+	vifs->count--;
+	free(vif);
+}
+
+static void look_at_marked(struct vifs *vifs, struct mono now)
+{
+	struct vif **link = &vifs->list;
+
+	while (*link) {
+		struct vif *vif = *link;
+
+		if (vif->marked && now.ns >= vif->next_look.ns) {
+			vif->marked = false;
+			vif->next_look = mono_add_ms(now, VIF_LOOK_MS);
+			if (vif_look(vif)) {
+				*link = vif->next;
+				free_vif(vifs, vif);
+				continue;
+			}
+		}
+		link = &vif->next;
+	}
+}
+
+int vifs_run(struct vifs *vifs, struct mono now)
+{
+	int error = take_events(vifs);
+
+	if (error) {
+		log_error("connection to xenstored lost: %s", strerror(-error));
+		return error;
+	}
+	if (vifs->scan) {
+		vifs->scan = false;
+		scan_all(vifs);
+	}
+	look_at_marked(vifs, now);
+	return 0;
+}
+
+void vifs_wait(struct vifs *vifs, void (*wait_fd)(int fd, short events),
+	       void (*wait_until)(struct mono when))
+{
+	wait_fd(xenstore_fd(vifs->settings.store), POLLIN);
+	for (const struct vif *vif = vifs->list; vif; vif = vif->next)
+		if (vif->marked)
+			wait_until(vif->next_look);
+}
+
+int vifs_start(struct vifs *vifs, struct supervisor *supervisor)
+{
+	int error = xenstore_watch(vifs->settings.store, BACKEND_ROOT, BACKEND_TOKEN);
+
+	vifs->supervisor = supervisor;
+	if (error)
+		log_error("cannot watch " BACKEND_ROOT ": %s", strerror(-error));
+	return error;
+}
+
+struct vifs *vifs_create(const struct vifs_settings *settings)
+{
+	struct vifs *vifs = calloc(1, sizeof *vifs);
+
+	if (vifs) {
+		vifs->settings = *settings;
+		vifs->scan = true;
+	}
+	return vifs;
+}
+
+void vifs_destroy(struct vifs *vifs)
+{
+	struct vif *next;
+
+	if (!vifs)
+		return;
+	for (struct vif *vif = vifs->list; vif; vif = next) {
+		next = vif->next;
+		free_vif(vifs, vif);
+	}
+	free(vifs);
+}
+
+/* --- the supervisor's answers ----------------------------------------------------------------- */
+
+void vifs_connected(void *context, uint16_t guest, uint32_t handle)
+{
+	struct vif *vif = find_vif(context, guest, handle);
+
+	if (!vif || vif->rings == RINGS_DISCONNECTING)
+		return;
+	vif_rings_connected(vif);
+	vif->marked = true;
+}
+
+void vifs_failed(void *context, uint16_t guest, uint32_t handle, const char *why)
+{
+	struct vif *vif = find_vif(context, guest, handle);
+
+	if (!vif)
+		return;
+	if (vif->rings == RINGS_DISCONNECTING) {
+		vif_rings_disconnected(vif);
+	} else {
+		vif->rings = RINGS_NONE;
+		vif_fail(vif, why);
+	}
+	vif->marked = true;
+}
+
+void vifs_broken(void *context, uint16_t guest, uint32_t handle, const char *why)
+{
+	struct vif *vif = find_vif(context, guest, handle);
+
+	if (vif && vif->rings == RINGS_CONNECTED)
+		vif_fail(vif, why);
+}
+
+void vifs_disconnected(void *context, uint16_t guest, uint32_t handle)
+{
+	struct vif *vif = find_vif(context, guest, handle);
+
+	if (!vif)
+		return;
+	vif_rings_disconnected(vif);
+	vif->marked = true;
+}
+
+/* --- for commands ----------------------------------------------------------------------------- */
+
+static const char *waiting_for(const struct vif *vif)
+{
+	if (vif->refused)
+		return "removal: its entry in XenStore makes no sense";
+	if (vif->rings == RINGS_CONNECTING)
+		return "the guest's instance to connect the rings";
+	if (vif->rings == RINGS_DISCONNECTING)
+		return "the guest's instance to give the rings back";
+	if (vif->rings == RINGS_CONNECTED && !vif->announced)
+		return "the hotplug script to write hotplug-status 'connected'";
+	if (vif->failed)
+		return "the guest to try again after the last error";
+	if (vif->ours == XenbusStateInitWait)
+		return "the guest's driver to connect";
+	return "";
+}
+
+void vifs_each(const struct vifs *vifs, void (*each)(void *context, const struct vif_info *info),
+	       void *context)
+{
+	for (const struct vif *vif = vifs->list; vif; vif = vif->next) {
+		const struct vif_info info = {
+			.guest = vif->guest, .handle = vif->handle, .name = vif->name,
+			.ours = vif->ours, .theirs = vif->theirs,
+			.rings_connected = vif->rings == RINGS_CONNECTED,
+			.hotplug_status = vif->hotplug_status,
+			.waiting_for = waiting_for(vif),
+			.last_error = vif->last_error,
+			.config = &vif->config,
+			.device = vif->has_device ? &vif->device : NULL,
+		};
+
+		each(context, &info);
+	}
+}

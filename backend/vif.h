@@ -1,0 +1,71 @@
+/* vif.h - the vifs of this domain, as the control plane sees them
+ *
+ * Finds the entries the toolstack makes below backend/vif, walks each through the xenbus states
+ * (xenbus.h), makes its device before InitWait, has its rings connected by the guest's instance and
+ * removes everything when the toolstack removes the entry.  unetbackd's one thread.
+ *
+ * A vif's events only mark it; each marked vif is looked at once a turn and at most every
+ * VIF_LOOK_MS, so a guest that rewrites its keys all day costs a bounded amount. */
+#ifndef BACKEND_VIF_H
+#define BACKEND_VIF_H
+
+#include <stdbool.h>
+
+#include "clock.h"
+#include "port_device.h"
+#include "supervisor.h"
+#include "vif_config.h"
+#include "xenbus.h"
+#include "xenstore.h"
+
+#define VIF_LOOK_MS 5
+#define VIF_REASON_MAX 256
+
+struct vifs;
+
+struct vifs_settings {
+	struct xenstore *store;
+	uint16_t self;
+	const struct port_device_class *device_class;
+	bool has_device_fds;		/* the instance needs descriptors of the device */
+	struct queue_limits limits;
+	uint32_t guest_tx_pages, guest_rx_granted_bytes;
+	/* True for vifs that are ours to serve. */
+	bool (*serves)(uint16_t guest, uint32_t handle);
+};
+
+struct vifs *vifs_create(const struct vifs_settings *settings);	/* NULL without memory */
+/* Starts watching; what exists already is found by the first turn.  0 or -errno, logged. */
+int vifs_start(struct vifs *vifs, struct supervisor *supervisor);
+/* Forgets everything and leaves guests, devices and XenStore as they are: the next unetbackd takes
+ * over where this one stopped.  NULL is fine. */
+void vifs_destroy(struct vifs *vifs);
+
+/* -errno when xenstored is gone. */
+int vifs_run(struct vifs *vifs, struct mono now);
+void vifs_wait(struct vifs *vifs, void (*wait_fd)(int fd, short events),
+	       void (*wait_until)(struct mono when));
+
+/* The answers of the supervisor. */
+void vifs_connected(void *vifs, uint16_t guest, uint32_t handle);
+void vifs_failed(void *vifs, uint16_t guest, uint32_t handle, const char *why);
+void vifs_broken(void *vifs, uint16_t guest, uint32_t handle, const char *why);
+void vifs_disconnected(void *vifs, uint16_t guest, uint32_t handle);
+
+/* For commands. */
+struct vif_info {
+	uint16_t guest;
+	uint32_t handle;
+	const char *name;
+	enum xenbus_state ours, theirs;
+	bool rings_connected;
+	const char *hotplug_status;	/* "" if the script has not written it */
+	const char *waiting_for;	/* in words; "" if for nothing */
+	const char *last_error;		/* "" if none */
+	const struct vif_config *config;	/* as last connected */
+	const struct port_device *device;	/* NULL while there is none */
+};
+void vifs_each(const struct vifs *vifs, void (*each)(void *context, const struct vif_info *info),
+	       void *context);
+
+#endif

@@ -1,0 +1,88 @@
+/* vif_config.c - checks a vif's configuration; see vif_config.h */
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "frame.h"
+#include "vif_config.h"
+
+#define DOMID_LIMIT 0x7ff0u	/* xen.h: DOMID_FIRST_RESERVED */
+
+/* Fields that only have to lie in a range: one row each. */
+#define FIELD(member) #member, offsetof(struct vif_config, member)
+static const struct { const char *name; size_t offset; uint32_t min, max; } ranges[] = {
+	{ FIELD(version),       VIF_CONFIG_VERSION, VIF_CONFIG_VERSION },
+	{ FIELD(handle),        0, 65535 },
+	{ FIELD(slot),          0, VIFS_PER_GUEST_MAX - 1 },
+	{ FIELD(mtu),           68, 65535 },
+	{ FIELD(queue_count),   1, VIF_QUEUES_MAX },
+	{ FIELD(limits.frames), 1, QUEUE_FRAMES_LIMIT },
+	{ FIELD(limits.bytes),  QUEUE_BYTES_MIN, QUEUE_BYTES_LIMIT },
+	{ FIELD(limits.age_ms), 1, QUEUE_AGE_MS_LIMIT },
+	{ FIELD(guest_tx_pages), FRAME_SEGMENTS_MAX, 1024 },
+	{ FIELD(guest_rx_granted_bytes), 0, QUEUE_BYTES_LIMIT },
+};
+
+static int refuse(char *why, unsigned int size, const char *name, uint32_t value,
+		  uint32_t min, uint32_t max)
+{
+	snprintf(why, size, "%s is %u, must be %u to %u", name, value, min, max);
+	return -EINVAL;
+}
+
+static int check_ranges(const struct vif_config *config, char *why, unsigned int size)
+{
+	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
+		uint32_t value;
+
+		memcpy(&value, (const char *)config + ranges[i].offset, sizeof value);
+		if (value < ranges[i].min || value > ranges[i].max)
+			return refuse(why, size, ranges[i].name, value, ranges[i].min, ranges[i].max);
+	}
+	return 0;
+}
+
+static bool ended(const char *text, size_t size)
+{
+	return text[0] != '\0' && memchr(text, '\0', size);
+}
+
+static int check_queue(const struct vif_config *config, uint32_t i, char *why, unsigned int size)
+{
+	const struct queue_config *queue = &config->queues[i];
+
+	if (queue->tx_ring_ref == queue->rx_ring_ref) {
+		snprintf(why, size, "queue %u: tx-ring-ref and rx-ring-ref are both %u, they must differ",
+			 i, queue->tx_ring_ref);
+		return -EINVAL;
+	}
+	if (queue->tx_port == 0 || queue->rx_port == 0) {
+		snprintf(why, size, "queue %u: event channel 0 does not exist", i);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int vif_config_check(const struct vif_config *config, char *why, unsigned int size)
+{
+	int error = check_ranges(config, why, size);
+
+	if (error)
+		return error;
+	if (config->guest >= DOMID_LIMIT)
+		return refuse(why, size, "guest", config->guest, 0, DOMID_LIMIT - 1);
+	if (config->self >= DOMID_LIMIT)
+		return refuse(why, size, "self", config->self, 0, DOMID_LIMIT - 1);
+	if (config->features & ~VIF_F_ALL)
+		return refuse(why, size, "features", config->features, 0, VIF_F_ALL);
+	if (!ended(config->name, sizeof config->name) ||
+	    !ended(config->port_kind, sizeof config->port_kind)) {
+		snprintf(why, size, "name or port_kind is empty or too long");
+		return -EINVAL;
+	}
+	for (uint32_t i = 0; !error && i < config->queue_count; i++)
+		error = check_queue(config, i, why, size);
+	return error;
+}

@@ -1,0 +1,70 @@
+/* vif_internal.h - what vif.c (finding and dispatching) and vif_life.c (one vif's life) share; for
+ * nobody else */
+#ifndef BACKEND_VIF_INTERNAL_H
+#define BACKEND_VIF_INTERNAL_H
+
+#include "log.h"
+#include "vif.h"
+
+#define VIF_STATUS_MAX 32
+
+enum vif_rings {
+	RINGS_NONE,
+	RINGS_CONNECTING,	/* asked of the supervisor; the vif waits */
+	RINGS_CONNECTED,
+	RINGS_DISCONNECTING,	/* likewise */
+};
+
+struct vif {
+	struct vif *next;
+	struct vifs *vifs;
+	uint16_t guest;
+	uint32_t handle;
+	char name[VIF_NAME_MAX];
+	char backend[XENSTORE_PATH];	/* backend/vif/D/N, below our home */
+	char frontend[XENSTORE_PATH];	/* /local/domain/D/device/vif/N; "" until read */
+	char token[XENSTORE_TOKEN];
+	bool watching;			/* the frontend's state */
+
+	bool marked;			/* something changed: look at it */
+	struct mono next_look;
+
+	enum xenbus_state ours, theirs;
+	enum xenbus_state after;	/* where the action in hand leads */
+	enum vif_rings rings;
+	bool announced;			/* the device is up and our Connected is written */
+	bool online, gone;		/* gone: the toolstack has removed the entry */
+	bool refused;			/* nothing more is done for it until it is removed */
+	bool failed;			/* something of ours failed: wait for the frontend to move */
+	enum xenbus_state failed_at;	/* its state then */
+	struct log_limiter limiter;	/* a guest may connect and fail as often as it likes */
+	char hotplug_status[VIF_STATUS_MAX];
+	char last_error[VIF_REASON_MAX];
+
+	bool has_device;
+	struct port_device device;
+	struct vif_config config;
+};
+
+struct vifs {
+	struct vifs_settings settings;
+	struct supervisor *supervisor;
+	struct vif *list;
+	uint32_t count;
+	bool scan;			/* look for entries that appeared */
+};
+
+/* Looks at one vif and does what is to be done: one turn of its life.  True if it is over and the vif
+ * is to be freed. */
+bool vif_look(struct vif *vif);
+void vif_release(struct vif *vif);	/* watches; the device stays unless @vif is gone */
+
+/* Keeps @why, logs it and writes it to the error node; vif_fail() closes as well. */
+void vif_error(struct vif *vif, const char *why);
+void vif_fail(struct vif *vif, const char *why);
+
+/* The supervisor's answers. */
+void vif_rings_connected(struct vif *vif);
+void vif_rings_disconnected(struct vif *vif);
+
+#endif

@@ -1,0 +1,428 @@
+/* vif_life.c - the life of one vif, from its entry in XenStore to the last of its device
+ *
+ * vif_look() reads what can change (our entry, the frontend's state, the hotplug script's word), asks
+ * the table in xenbus.c what to do, does it, and goes on until nothing is left to do or an answer of
+ * the instance is needed.
+ *
+ * Our visible Connected waits for the hotplug script: rings are connected first, Connected is written
+ * when hotplug-status is exactly `connected` (as xen-netback does), so that a guest does not send
+ * into a device that no bridge has.
+ *
+ * The device lives from before InitWait until the toolstack has removed the entry, because scripts
+ * run in between that name it. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "log.h"
+#include "vif_internal.h"
+#include "vif_keys.h"
+
+/* Each step of the walk is one turn; a frontend cannot make us take more at once. */
+#define STEPS_A_LOOK 8
+
+static int path_of(char path[XENSTORE_PATH], const char *folder, const char *key)
+{
+	return snprintf(path, XENSTORE_PATH, "%s/%s", folder, key) < XENSTORE_PATH ? 0 : -ENAMETOOLONG;
+}
+
+static int read_key(struct vif *vif, const char *folder, const char *key, char *value, size_t size)
+{
+	char path[XENSTORE_PATH];
+	int error = path_of(path, folder, key);
+
+	return error ? error : xenstore_read(vif->vifs->settings.store, path, value, size);
+}
+
+static enum xenbus_state read_state(struct vif *vif, const char *folder)
+{
+	char value[8];
+
+	if (*folder == '\0' || read_key(vif, folder, "state", value, sizeof value) != 0)
+		return XenbusStateUnknown;
+	return xenbus_state_parse(value);
+}
+
+/* Guarded by the frontend link, which only the toolstack writes: an entry it has removed must not
+ * come back because we wrote into it. */
+static int write_values(struct vif *vif, const struct xenstore_value *values, size_t count)
+{
+	return xenstore_write_all(vif->vifs->settings.store, vif->backend, "frontend", values, count);
+}
+
+static void write_state(struct vif *vif, enum xenbus_state state)
+{
+	const char digit[2] = { (char)('0' + state), '\0' };
+	const struct xenstore_value value = { "state", digit };
+	int error;
+
+	log_debug("%s: %s -> %s", vif->name, xenbus_state_name(vif->ours), xenbus_state_name(state));
+	vif->ours = state;
+	error = write_values(vif, &value, 1);
+	if (error == -ENOENT)
+		vif->gone = true;
+	else if (error)
+		log_error("%s: cannot write state %s: %s", vif->name, xenbus_state_name(state),
+			  strerror(-error));
+}
+
+void vif_error(struct vif *vif, const char *why)
+{
+	char path[XENSTORE_PATH], text[VIF_REASON_MAX + 32];
+
+	if (vif->last_error != why)
+		snprintf(vif->last_error, sizeof vif->last_error, "%s", why);
+	log_limited(&vif->limiter, mono_now(), LOG_LEVEL_ERROR, "%s: %s", vif->name, vif->last_error);
+	/* The place and form of Linux's xenbus_dev_error. */
+	if (snprintf(path, sizeof path, "error/%s/error", vif->backend) < (int)sizeof path) {
+		snprintf(text, sizeof text, "22 %s: %s", vif->name, vif->last_error);
+		xenstore_write(vif->vifs->settings.store, path, text);
+	}
+}
+
+static void forget_error(struct vif *vif)
+{
+	char path[XENSTORE_PATH];
+
+	if (vif->last_error[0] == '\0')
+		return;
+	vif->last_error[0] = '\0';
+	if (snprintf(path, sizeof path, "error/%s", vif->backend) < (int)sizeof path)
+		xenstore_remove(vif->vifs->settings.store, path);
+}
+
+/* --- what can be seen ------------------------------------------------------------------------- */
+
+/* The frontend's directory as the toolstack named it.  It must be that guest's own: nothing else is
+ * ever read for it. */
+static int find_frontend(struct vif *vif)
+{
+	char home[40], path[XENSTORE_PATH];
+	int error = read_key(vif, vif->backend, "frontend", path, sizeof path);
+
+	if (error)
+		return error;
+	snprintf(home, sizeof home, "/local/domain/%u/", vif->guest);
+	if (strncmp(path, home, strlen(home)) != 0 || strstr(path, "//") || strstr(path, "/..")) {
+		snprintf(vif->last_error, sizeof vif->last_error,
+			 "frontend is '%.100s', must lie below %s", path, home);
+		vif_error(vif, vif->last_error);
+		return -EINVAL;
+	}
+	memcpy(vif->frontend, path, sizeof path);
+	return 0;
+}
+
+static int watch_frontend(struct vif *vif)
+{
+	char path[XENSTORE_PATH];
+	int error = path_of(path, vif->frontend, "state");
+
+	if (!error)
+		error = xenstore_watch(vif->vifs->settings.store, path, vif->token);
+	if (error)
+		log_error("%s: cannot watch %s/state: %s", vif->name, vif->frontend, strerror(-error));
+	vif->watching = error == 0;
+	return error;
+}
+
+/* What our own entry says: a backend restarted under a running guest goes on where it stood; the
+ * rings then are connected again without a word in XenStore. */
+static void adopt_state(struct vif *vif)
+{
+	vif->ours = read_state(vif, vif->backend);
+	if (vif->ours == XenbusStateConnected) {
+		vif->announced = true;
+		log_info("%s: was connected before, taking over", vif->name);
+	} else if (vif->ours != XenbusStateClosing && vif->ours != XenbusStateClosed) {
+		vif->ours = XenbusStateInitialising;
+	}
+}
+
+static void refresh(struct vif *vif)
+{
+	enum xenbus_state visible;
+	char value[VIF_STATUS_MAX];
+
+	if (vif->frontend[0] == '\0' && !vif->refused && find_frontend(vif) == -EINVAL)
+		vif->refused = true;
+	if (vif->frontend[0] != '\0' && !vif->watching && watch_frontend(vif) == 0)
+		adopt_state(vif);
+	visible = read_state(vif, vif->backend);
+	vif->gone = visible == XenbusStateUnknown &&
+		    read_key(vif, vif->backend, "state", value, sizeof value) == -ENOENT;
+	vif->theirs = read_state(vif, vif->frontend);
+	vif->online = read_key(vif, vif->backend, "online", value, sizeof value) == 0 &&
+		      strcmp(value, "1") == 0;
+	if (read_key(vif, vif->backend, "hotplug-status", vif->hotplug_status,
+		     sizeof vif->hotplug_status) != 0)
+		vif->hotplug_status[0] = '\0';
+	/* The toolstack asked again for what is done already. */
+	if (visible == XenbusStateClosing && vif->ours == XenbusStateClosed)
+		write_state(vif, XenbusStateClosed);
+	/* The toolstack wants the device away (it wrote Closing into our entry): a frontend that
+	 * never connected will not answer, and need not. */
+	if (visible == XenbusStateClosing && !vif->online && vif->theirs != XenbusStateConnected &&
+	    vif->theirs != XenbusStateClosing)
+		vif->theirs = XenbusStateUnknown;
+}
+
+/* --- actions ---------------------------------------------------------------------------------- */
+
+static void carry(struct vif *vif, bool up)
+{
+	if (vif->has_device)
+		vif->vifs->settings.device_class->set_carrier(&vif->device, up);
+}
+
+/* Something failed: say so and close; the guest may try again once it has moved. */
+void vif_fail(struct vif *vif, const char *why)
+{
+	vif_error(vif, why);
+	vif->failed = true;
+	vif->failed_at = vif->theirs;
+	carry(vif, false);
+	vif->announced = false;
+	if (vif->rings == RINGS_CONNECTED) {
+		vif->rings = RINGS_DISCONNECTING;
+		vif->after = XenbusStateClosing;
+		supervisor_disconnect(vif->vifs->supervisor, vif->guest, vif->handle);
+		return;
+	}
+	write_state(vif, XenbusStateClosing);
+	write_state(vif, XenbusStateClosed);
+}
+
+static int make_device(struct vif *vif)
+{
+	const struct vifs_settings *settings = &vif->vifs->settings;
+	int error;
+
+	if (vif->has_device)
+		return 0;
+	error = settings->device_class->create(&vif->device, vif->name, 1);
+	vif->has_device = error == 0;
+	return error;
+}
+
+static void advertise(struct vif *vif)
+{
+	struct xenstore_value values[16];
+	size_t count = 0;
+	char why[VIF_REASON_MAX];
+	int error = make_device(vif);
+
+	if (error) {
+		snprintf(why, sizeof why, "cannot make the device %s: %s", vif->name, strerror(-error));
+		vif_fail(vif, why);
+		return;
+	}
+	for (const struct vif_offer *offer = vif_offers; offer->name; offer++)
+		values[count++] = (struct xenstore_value){ offer->name, offer->value };
+	error = write_values(vif, values, count);
+	if (error == -ENOENT) {
+		vif->gone = true;
+		return;
+	}
+	if (error) {
+		snprintf(why, sizeof why, "cannot write features: %s", strerror(-error));
+		vif_fail(vif, why);
+		return;
+	}
+	forget_error(vif);
+	write_state(vif, XenbusStateInitWait);
+}
+
+static int read_vif_key(void *context, enum vif_key_side side, const char *key, char *value,
+			size_t size)
+{
+	struct vif *vif = context;
+
+	return read_key(vif, side == VIF_KEY_FRONTEND ? vif->frontend : vif->backend, key, value, size);
+}
+
+static int configure(struct vif *vif, char *why, size_t size)
+{
+	const struct vifs_settings *settings = &vif->vifs->settings;
+	struct vif_config *config = &vif->config;
+	int error;
+
+	*config = (struct vif_config){
+		.version = VIF_CONFIG_VERSION,
+		.guest = vif->guest, .self = settings->self, .handle = vif->handle,
+		.limits = settings->limits,
+		.guest_tx_pages = settings->guest_tx_pages,
+		.guest_rx_granted_bytes = settings->guest_rx_granted_bytes,
+	};
+	memcpy(config->name, vif->name, sizeof config->name);
+	snprintf(config->port_kind, sizeof config->port_kind, "%s", settings->device_class->kind);
+	error = vif_keys_read(read_vif_key, vif, config, why, size);
+	return error ? error : vif_config_check(config, why, (unsigned int)size);
+}
+
+static void connect_rings(struct vif *vif)
+{
+	const struct vifs_settings *settings = &vif->vifs->settings;
+	char why[VIF_REASON_MAX] = "";
+	int error = make_device(vif);	/* it may be gone if we took over from another life */
+
+	if (error)
+		snprintf(why, sizeof why, "cannot make the device %s: %s", vif->name, strerror(-error));
+	else
+		error = configure(vif, why, sizeof why);
+	if (!error) {
+		error = settings->device_class->set_mtu(&vif->device, vif->config.mtu);
+		if (error)
+			snprintf(why, sizeof why, "mtu %u is not accepted by the device: %s",
+				 vif->config.mtu, strerror(-error));
+	}
+	if (!error) {
+		vif->rings = RINGS_CONNECTING;
+		vif->after = XenbusStateConnected;
+		error = supervisor_connect(vif->vifs->supervisor, &vif->config,
+					   settings->has_device_fds ? vif->device.queue_fds : NULL);
+		if (error) {
+			vif->rings = RINGS_NONE;
+			snprintf(why, sizeof why, "no instance to serve it: %s", strerror(-error));
+		}
+	}
+	if (error)
+		vif_fail(vif, why);
+}
+
+/* Gives back what is the guest's, then writes @next; at once if there is nothing to give back. */
+static void disconnect_rings(struct vif *vif, enum xenbus_state next)
+{
+	carry(vif, false);
+	vif->announced = false;
+	if (vif->rings == RINGS_NONE) {
+		write_state(vif, next);
+		return;
+	}
+	vif->rings = RINGS_DISCONNECTING;
+	vif->after = next;
+	supervisor_disconnect(vif->vifs->supervisor, vif->guest, vif->handle);
+}
+
+/* Rings are up: the visible state follows once the script is done. */
+static void announce(struct vif *vif)
+{
+	if (strcmp(vif->hotplug_status, "connected") != 0)
+		return;
+	carry(vif, true);
+	vif->announced = true;
+	forget_error(vif);
+	write_state(vif, XenbusStateConnected);
+	log_limited(&vif->limiter, mono_now(), LOG_LEVEL_INFO, "%s: connected", vif->name);
+}
+
+/* The supervisor's answers. */
+void vif_rings_connected(struct vif *vif)
+{
+	vif->rings = RINGS_CONNECTED;
+	if (vif->announced)	/* a new instance, or a new unetbackd: nothing changes for the guest */
+		carry(vif, true);
+}
+
+void vif_rings_disconnected(struct vif *vif)
+{
+	bool in_hand = vif->rings == RINGS_DISCONNECTING;
+
+	vif->rings = RINGS_NONE;
+	if (in_hand && !vif->gone)
+		write_state(vif, vif->after);
+}
+
+static void act(struct vif *vif, struct xenbus_step step)
+{
+	char why[VIF_REASON_MAX];
+
+	switch (step.action) {
+	case XENBUS_ADVERTISE:
+		advertise(vif);
+		break;
+	case XENBUS_CONNECT:
+		connect_rings(vif);
+		break;
+	case XENBUS_DISCONNECT:
+		disconnect_rings(vif, step.next);
+		break;
+	case XENBUS_CLOSE:
+		write_state(vif, step.next);
+		break;
+	case XENBUS_REFUSE:
+		snprintf(why, sizeof why, "frontend state %s makes no sense while ours is %s",
+			 xenbus_state_name(vif->theirs), xenbus_state_name(vif->ours));
+		vif_fail(vif, why);
+		break;
+	case XENBUS_STAY:
+		break;
+	}
+}
+
+/* The entry is gone: nothing is written any more; what is the guest's is given back, then the device
+ * goes.  True when all is done. */
+static bool bury(struct vif *vif)
+{
+	if (vif->rings == RINGS_CONNECTED || vif->rings == RINGS_CONNECTING) {
+		vif->rings = RINGS_DISCONNECTING;
+		supervisor_disconnect(vif->vifs->supervisor, vif->guest, vif->handle);
+	}
+	if (vif->rings != RINGS_NONE)
+		return false;
+	forget_error(vif);
+	if (vif->has_device)
+		vif->vifs->settings.device_class->destroy(&vif->device);
+	vif->has_device = false;
+	log_info("%s: removed", vif->name);
+	return true;
+}
+
+static bool busy(const struct vif *vif)
+{
+	return vif->rings == RINGS_CONNECTING || vif->rings == RINGS_DISCONNECTING;
+}
+
+/* One step; false when there is nothing to do for now. */
+static bool step(struct vif *vif)
+{
+	struct xenbus_step next = xenbus_step(vif->ours, vif->theirs);
+
+	if (vif->failed && vif->theirs == vif->failed_at && next.action != XENBUS_CLOSE)
+		return false;
+	vif->failed = false;
+	/* Connected before us: the rings only have to be mapped again. */
+	if (vif->ours == XenbusStateConnected && vif->rings == RINGS_NONE &&
+	    vif->theirs == XenbusStateConnected) {
+		connect_rings(vif);
+		return true;
+	}
+	if (vif->rings == RINGS_CONNECTED && next.action == XENBUS_CONNECT) {
+		announce(vif);
+		return false;
+	}
+	act(vif, next);
+	return next.action != XENBUS_STAY;
+}
+
+bool vif_look(struct vif *vif)
+{
+	int steps = 0;
+
+	refresh(vif);
+	while (steps++ < STEPS_A_LOOK && !vif->gone && !vif->refused && !busy(vif) && vif->watching)
+		if (!step(vif))
+			break;
+	return vif->gone && bury(vif);
+}
+
+void vif_release(struct vif *vif)
+{
+	char path[XENSTORE_PATH];
+
+	if (vif->watching && path_of(path, vif->frontend, "state") == 0)
+		xenstore_unwatch(vif->vifs->settings.store, path, vif->token);
+	vif->watching = false;
+	if (vif->has_device)
+		vif->vifs->settings.device_class->forget(&vif->device);
+}

@@ -1,0 +1,190 @@
+/* xenstore.c - the little of libxenstore that unetbackd needs; see xenstore.h */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xenstore.h>
+
+#include "log.h"
+#include "xenstore.h"
+
+#define TRANSACTION_TRIES 50	/* each lost to somebody else's write */
+
+struct xenstore { struct xs_handle *handle; };
+
+static int last_error(void)
+{
+	return errno > 0 ? -errno : -EIO;
+}
+
+int xenstore_open(struct xenstore **out)
+{
+	struct xs_handle *handle = xs_open(0);
+	int error;
+
+	if (!handle) {
+		error = last_error();
+		log_error("no connection to xenstored: %s; is this a Xen domain and is xenstored running?",
+			  strerror(-error));
+		return error;
+	}
+	*out = calloc(1, sizeof **out);
+	if (!*out) {
+		xs_close(handle);
+		return -ENOMEM;
+	}
+	(*out)->handle = handle;
+	return 0;
+}
+
+void xenstore_close(struct xenstore *store)
+{
+	if (!store)
+		return;
+	xs_close(store->handle);
+	free(store);
+}
+
+int xenstore_fd(const struct xenstore *store)
+{
+	return xs_fileno(store->handle);
+}
+
+int xenstore_read(struct xenstore *store, const char *path, char *value, size_t size)
+{
+	unsigned int length;
+	char *data = xs_read(store->handle, XBT_NULL, path, &length);
+	int error = 0;
+
+	if (!data)
+		return last_error();
+	if (length >= size)
+		error = -EMSGSIZE;
+	else if (memchr(data, '\0', length))
+		error = -EINVAL;
+	else
+		memcpy(value, data, (size_t)length + 1);	/* libxenstore adds a NUL */
+	free(data);
+	return error;
+}
+
+static int write_in(struct xenstore *store, xs_transaction_t transaction, const char *path,
+		    const char *value)
+{
+	if (!xs_write(store->handle, transaction, path, value, (unsigned int)strlen(value)))
+		return last_error();
+	return 0;
+}
+
+int xenstore_write(struct xenstore *store, const char *path, const char *value)
+{
+	return write_in(store, XBT_NULL, path, value);
+}
+
+int xenstore_remove(struct xenstore *store, const char *path)
+{
+	return xs_rm(store->handle, XBT_NULL, path) ? 0 : last_error();
+}
+
+static int join(char path[XENSTORE_PATH], const char *folder, const char *name)
+{
+	int length = snprintf(path, XENSTORE_PATH, "%s/%s", folder, name);
+
+	return length < XENSTORE_PATH ? 0 : -ENAMETOOLONG;
+}
+
+static int check_guard(struct xenstore *store, xs_transaction_t transaction, const char *folder,
+		       const char *guard)
+{
+	char path[XENSTORE_PATH];
+	unsigned int length;
+	char *data;
+
+	if (join(path, folder, guard) != 0)
+		return -ENAMETOOLONG;
+	data = xs_read(store->handle, transaction, path, &length);
+	if (!data)
+		return last_error();
+	free(data);
+	return 0;
+}
+
+static int write_values(struct xenstore *store, xs_transaction_t transaction, const char *folder,
+			const struct xenstore_value values[], size_t count)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < count && !error; i++) {
+		char path[XENSTORE_PATH];
+
+		error = join(path, folder, values[i].name);
+		if (!error)
+			error = write_in(store, transaction, path, values[i].value);
+	}
+	return error;
+}
+
+/* One try: 0, -EAGAIN if somebody else wrote meanwhile, or another error. */
+static int try_write_all(struct xenstore *store, const char *folder, const char *guard,
+			 const struct xenstore_value values[], size_t count)
+{
+	xs_transaction_t transaction = xs_transaction_start(store->handle);
+	int error;
+
+	if (transaction == XBT_NULL)
+		return last_error();
+	error = check_guard(store, transaction, folder, guard);
+	if (!error)
+		error = write_values(store, transaction, folder, values, count);
+	if (!xs_transaction_end(store->handle, transaction, error != 0) && !error)
+		error = last_error();
+	return error;
+}
+
+int xenstore_write_all(struct xenstore *store, const char *folder, const char *guard,
+		       const struct xenstore_value values[], size_t count)
+{
+	int error = -EAGAIN;
+
+	for (int tries = 0; tries < TRANSACTION_TRIES && error == -EAGAIN; tries++)
+		error = try_write_all(store, folder, guard, values, count);
+	return error;
+}
+
+int xenstore_children(struct xenstore *store, const char *path,
+		      void (*each)(void *context, const char *name), void *context)
+{
+	unsigned int count;
+	char **names = xs_directory(store->handle, XBT_NULL, path, &count);
+
+	if (!names)
+		return last_error();
+	for (unsigned int i = 0; i < count; i++)
+		each(context, names[i]);
+	free(names);
+	return 0;
+}
+
+int xenstore_watch(struct xenstore *store, const char *path, const char *token)
+{
+	return xs_watch(store->handle, path, token) ? 0 : last_error();
+}
+
+void xenstore_unwatch(struct xenstore *store, const char *path, const char *token)
+{
+	xs_unwatch(store->handle, path, token);
+}
+
+int xenstore_next_event(struct xenstore *store, char *path, size_t path_size,
+			char token[XENSTORE_TOKEN])
+{
+	char **event = xs_check_watch(store->handle);
+
+	if (!event)
+		return errno == EAGAIN ? 0 : last_error();
+	snprintf(path, path_size, "%s", event[XS_WATCH_PATH]);
+	snprintf(token, XENSTORE_TOKEN, "%s", event[XS_WATCH_TOKEN]);
+	free(event);
+	return 1;
+}
