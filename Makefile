@@ -105,7 +105,7 @@ CONTROL := xenbus xenstore vif_keys vif vif_life supervisor instance_process
 # Ports: no OVS header, linked into the instance.
 PORTS := ports tap null buffers
 # The OVS manners and the devices behind ports, linked into unetbackd and the CLI.
-GLUE := daemon report tap_device control_client
+GLUE := daemon report devices tap_device control_client
 
 ENGINE_OBJECTS  := $(ENGINE:%=backend/%.o)
 CONTROL_OBJECTS := $(CONTROL:%=backend/%.o)

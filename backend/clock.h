@@ -1,6 +1,6 @@
 /* clock.h - time as an argument
  *
- * Nothing in the engine reads a clock except the loops in queue.c and unetbackd; everything else is
+ * Nothing in the engine reads a clock except queue_pair_timeout() and unetbackd; everything else is
  * handed a struct mono, so that tests are exact and need no sleeping.  In a PV dom0 reading the clock
  * costs more than a null system call: once a wake-up is enough. */
 #ifndef BACKEND_CLOCK_H

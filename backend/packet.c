@@ -56,7 +56,9 @@ static int parse_ipv4(struct cursor *c)
 	if (!has(c, 20) || ip[0] >> 4 != 4)
 		return -1;
 	length = (ip[0] & 15u) * 4u;
-	if (length < 20 || !has(c, length) || (be16(ip + 6) & 0x1fff) != 0)
+	/* Offset or "more fragments": the checksum of a part cannot be told (so does Linux's
+	 * skb_checksum_setup). */
+	if (length < 20 || !has(c, length) || (be16(ip + 6) & 0x3fff) != 0)
 		return -1;
 	c->at += length;
 	return ip[9];
@@ -77,7 +79,7 @@ static int parse_ipv6(struct cursor *c)
 
 		if (!has(c, 8))		/* each turn moves on by 8 or more: the head bounds the loop */
 			return -1;
-		if (protocol == IPPROTO_FRAGMENT && (be16(extension + 2) & 0xfff8) != 0)
+		if (protocol == IPPROTO_FRAGMENT && (be16(extension + 2) & 0xfff9) != 0)
 			return -1;
 		length = protocol == IPPROTO_FRAGMENT ? 8 : (extension[1] + 1u) * 8u;
 		protocol = extension[0];

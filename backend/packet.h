@@ -22,7 +22,7 @@ struct packet_layout {
 };
 
 /* Parses @head, the first @have bytes of a frame.  0, or -EINVAL if they are not TCP or UDP over IP,
- * are a later fragment of it, or end too early. */
+ * are a fragment of it, or end too early. */
 int packet_parse(const uint8_t *head, uint32_t have, struct packet_layout *layout);
 
 #endif

@@ -31,14 +31,18 @@ static void store_release(uint32_t *shared, uint32_t value)
 }
 
 /* Copies a slot word by word with volatile reads: the compiler can neither read the guest's memory
- * again later nor read it in a way that tears a word.  (XSA-155) */
+ * again later nor read it in a way that tears a word.  (XSA-155)  @to may be aligned to 2 bytes only,
+ * as an extra is. */
 static void copy_once(void *to, const void *shared, size_t bytes)
 {
 	const volatile uint32_t *from = shared;
-	uint32_t *words = to;
+	uint8_t *out = to;
 
-	for (size_t i = 0; i < bytes / sizeof *words; i++)
-		words[i] = from[i];
+	for (size_t i = 0; i < bytes / sizeof *from; i++) {
+		uint32_t word = from[i];
+
+		memcpy(out + i * sizeof word, &word, sizeof word);
+	}
 }
 
 static int available(const struct indices *shared, uint32_t cons, uint32_t *prod_seen)
