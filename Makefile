@@ -105,7 +105,7 @@ CONTROL := xenbus xenstore vif_keys vif vif_life supervisor instance_process
 # Ports: no OVS header, linked into the instance.
 PORTS := ports tap null buffers
 # The OVS manners and the devices behind ports, linked into unetbackd and the CLI.
-GLUE := daemon report devices tap_device control_client
+GLUE := daemon report devices net_link tap_holder tap_device control_client
 
 ENGINE_OBJECTS  := $(ENGINE:%=backend/%.o)
 CONTROL_OBJECTS := $(CONTROL:%=backend/%.o)
@@ -131,7 +131,7 @@ build/$(1)/%.a:
 	ar rcs $$@ $$(filter %.o,$$^)
 
 build/$(1)/unetback-instance: build/$(1)/backend/instance_main.o build/$(1)/libports.a build/$(1)/libengine.a
-	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ $(LIBS_XEN)
+	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ $(LIBS_XEN) -lcap-ng
 build/$(1)/unetbackd: $(UNETBACKD_OBJECTS:%=build/$(1)/%) build/$(1)/libcontrol.a build/$(1)/libengine.a \
 		build/$(1)/libglue.a
 	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ $(OVS_LIBS) $(LIBS_XEN)

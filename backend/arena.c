@@ -1,8 +1,8 @@
 /* arena.c - two rings of frame memory; see arena.h
  *
  * A ring of memory is bytes [tail, head) modulo wrapping, never split: a reservation that does not
- * fit before the end starts over at 0.  The tail is where the oldest frame not released starts, so
- * nothing but the frame records (a ring of their own) needs to be kept. */
+ * fit before the end starts over at 0.  The tail is where the oldest frame not released starts, the
+ * head is behind the newest, so nothing but the frame records (a ring of their own) needs to be kept. */
 #include <assert.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -173,6 +173,14 @@ static void ring_trim(struct ring *ring)
 	ring->touched = KEEP_TOUCHED;
 }
 
+/* What was dropped just after it was received lies at the head and is taken back there: else the
+ * drops of a full queue would use up all memory behind the frames that wait. */
+static void ring_take_back(struct ring *ring)
+{
+	while (ring->next != ring->oldest && record_at(ring, ring->next - 1)->released)
+		ring->head = record_at(ring, --ring->next)->start;
+}
+
 void arena_release(struct arena *arena, struct frame *frame)
 {
 	struct record *record = (struct record *)frame;
@@ -182,6 +190,7 @@ void arena_release(struct arena *arena, struct frame *frame)
 	record->released = true;
 	while (ring->oldest != ring->next && record_at(ring, ring->oldest)->released)
 		ring->oldest++;
+	ring_take_back(ring);
 	if (ring->oldest == ring->next)
 		ring_trim(ring);
 }

@@ -3,8 +3,10 @@
  * Two rings of memory: a small one of granted pages, which serves as long as the guest keeps up, and
  * behind it a large one of plain memory for when it does not.  A frame is received into a
  * reservation that holds the largest there is, then cut to its size, so small frames lie densely and
- * a queue of many small frames costs little.  Memory comes back in the order it was given out; a ring
- * that runs empty starts again at its beginning, so that light traffic stays in a few warm pages.
+ * a queue of many small frames costs little.  Memory comes back at both ends: of the oldest frame, and
+ * of the newest, which is the one dropped when a queue is full; what is released between them waits for
+ * its neighbours.  A ring that runs empty starts again at its beginning, so that light traffic stays
+ * in a few warm pages.
  *
  * Owner thread only.  No system calls, except that plain memory a burst has touched is given back to
  * the kernel when the ring runs empty. */
@@ -24,7 +26,8 @@ struct arena *arena_create(struct pages *pages, size_t granted_bytes);
 void arena_destroy(struct arena *arena);	/* NULL is fine */
 
 /* A frame with one segment of ARENA_RESERVATION bytes, or NULL if all memory is in use.  Stays the
- * same until commit() cuts it to @length (1..ARENA_RESERVATION) and sets length and footprint. */
+ * same until commit() cuts it to @length (1..ARENA_RESERVATION) and sets length and footprint, or until
+ * any frame is released, which voids it. */
 struct frame *arena_reserve(struct arena *arena);
 void arena_commit(struct arena *arena, struct frame *frame, uint32_t length);
 void arena_release(struct arena *arena, struct frame *frame);	/* a committed frame */

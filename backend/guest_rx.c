@@ -161,7 +161,7 @@ static int plan(struct guest_rx *rx)
 
 	if (available < 0)
 		return fault(rx);
-	while (rx->frame_count < RX_BURST) {
+	for (int looked_at = 0; looked_at < RX_BURST; looked_at++) {
 		struct frame *frame = rx_queue_peek(&rx->queue, 0);
 		struct offload_to_guest offload;
 		enum guest_rx_verdict verdict;
@@ -231,6 +231,7 @@ int guest_rx_deliver(struct guest_rx *rx)
 	rx->answer_count = 0;
 	gcopy_reset(rx->copy);
 	error = plan(rx);
+	show_queue(rx);			/* also when all it did was to drop */
 	if (error || rx->frame_count == 0)
 		return error;
 	gcopy_run(rx->copy);
@@ -243,7 +244,6 @@ int guest_rx_deliver(struct guest_rx *rx)
 		finish(rx, rx->frames[i].frame, verdicts[i]);
 	}
 	state_add(&rx->state->rx_bytes, bytes);
-	show_queue(rx);
 	return rx->frame_count;
 }
 

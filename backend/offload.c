@@ -111,16 +111,16 @@ static bool needs_checksum(const struct frame *frame)
 	return frame->vnet.flags & VIRTIO_NET_HDR_F_NEEDS_CSUM;
 }
 
-/* The guest takes partial checksums of this frame's protocol. */
-static bool guest_takes_partial(const struct frame *frame, uint32_t features)
+/* The guest takes partial checksums of this frame's protocol and will look for this one where it
+ * is.  netif does not say where that is, so its receiver parses as we do and finds the outermost TCP
+ * or UDP header; what is blank elsewhere (a tunnel's inner header) netif cannot express. */
+static bool guest_takes_partial(const struct frame *frame, uint32_t features, uint32_t start,
+				uint32_t offset)
 {
-	const uint8_t *data = frame->segments[0].data;
 	struct packet_layout layout;
 
-	if ((features & (VIF_F_CSUM_IPV4 | VIF_F_CSUM_IPV6)) == (VIF_F_CSUM_IPV4 | VIF_F_CSUM_IPV6))
-		return true;
-	/* What is partial but no TCP or UDP, netif cannot express: its receiver parses as we do. */
-	if (packet_parse(data, frame->length, &layout) != 0)
+	if (packet_parse(frame->segments[0].data, frame->length, &layout) != 0 ||
+	    layout.transport != start || layout.checksum != offset)
 		return false;
 	return features & (layout.ip_version == 4 ? VIF_F_CSUM_IPV4 : VIF_F_CSUM_IPV6);
 }
@@ -138,7 +138,7 @@ static enum guest_rx_verdict checksum_to_guest(struct frame *frame, uint32_t fea
 	}
 	if (start + offset + 2 > frame->length)		/* both 16 bit: cannot wrap */
 		return GUEST_RX_BAD_FRAME;
-	if (guest_takes_partial(frame, features)) {
+	if (guest_takes_partial(frame, features, start, offset)) {
 		out->flags = NETRXF_csum_blank | NETRXF_data_validated;
 		return GUEST_RX_DELIVERED;
 	}

@@ -60,8 +60,8 @@ struct port_class {
 		     enum guest_tx_verdict verdicts[]);
 
 	/* Receives at most @max frames; the caller holds them until release().  0 when there are none
-	 * now or memory is short.  release() takes frames in any order, but memory comes back in the
-	 * order of receipt, so whoever holds an old frame holds all behind it. */
+	 * now or memory is short.  release() takes frames in any order, but memory comes back from the
+	 * oldest and from the newest on: what lies between two held frames is held too. */
 	int (*recv)(struct port *port, struct frame *frames[], int max);
 	void (*release)(struct port *port, struct frame *frame);
 

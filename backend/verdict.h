@@ -28,7 +28,7 @@
 	X(QUEUE_FRAMES,	"queue-full-frames",	"the queue held as many frames as its depth allows") \
 	X(QUEUE_BYTES,	"queue-full-bytes",	"the queue held as many bytes as its limit allows") \
 	X(TOO_OLD,	"too-old",		"the guest posted no buffers for longer than the age limit") \
-	X(TOO_LARGE,	"too-large",		"larger than this guest can take (no scatter-gather, or over 65,535 bytes)") \
+	X(TOO_LARGE,	"too-large",		"larger than this guest can take (no scatter-gather, or over 65,557 bytes)") \
 	X(NO_OFFLOAD,	"no-offload",		"needs an offload that this guest did not ask for") \
 	X(BAD_FRAME,	"bad-frame",		"the port delivered a frame that makes no sense")  \
 	X(COPY_FAILED,	"copy-failed",		"a grant could not be copied (status of the hypervisor)") \

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "daemon.h"
 #include "dirs.h"
 #include "jsonrpc.h"
+#include "lib/daemon.h"
 #include "timeval.h"
 #include "unixctl.h"
 #include "util.h"

@@ -2,233 +2,282 @@
  *
  * Made by root before the guest may connect, so that hotplug scripts find it, and kept until the
  * toolstack has removed the vif: it outlives instances and unetbackd, and with it ifindex, bridge port
- * and flows. One queue descriptor a guest queue is held here all the time, so frames that arrive while
- * an instance restarts wait in the TAP.
+ * and flows.  One descriptor a queue is held here all the time, so frames that arrive while an
+ * instance restarts wait in the TAP.
  *
- * MAC fe:ff:ff:ff:ff:ff as every backend device has, so that a bridge never takes it for its own. The
- * TAP's own queue (txqueuelen) has to absorb what arrives between two polls, no more: the queue with
- * the limits an administrator sets is the engine's.
+ * As every backend device it has the MAC fe:ff:ff:ff:ff:ff, so that a bridge never takes it for its
+ * own, and says nothing by itself: IPv6 is off on it.  Offloads are left off; the data plane (tap.c)
+ * switches on what its guest can take.
  *
- * Refuses a name that another program serves (-EBUSY) or that is no TAP of this form (-EEXIST). */
+ * A device of that name which exists already is taken over if it is what we would have made ourselves
+ * and nobody has it open.  Refused are one that a program serves (-EBUSY; a dying instance of ours is
+ * waited for, TAKEOVER_MS at most) and one of any other form (-EEXIST): it is never changed.
+ *
+ * A guest can make a refusal repeat by connecting again and again, so those lines are limited. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if_tun.h>
 #include <net/if.h>
-#include <net/if_arp.h>
-#include <stdbool.h>
+#include <poll.h>
+#include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include "../backend/log.h"
 #include "devices.h"
+#include "net_link.h"
+#include "tap_holder.h"
 
 #define TUN_PATH "/dev/net/tun"
 #define VNET_HEADER_BYTES 12	/* struct virtio_net_hdr_v1 */
-#define TX_QUEUE_LENGTH 1000	/* frames: some milliseconds at full rate */
+#define FEATURES (IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | IFF_MULTI_QUEUE)
+#define MTU_MIN 68		/* the least that IPv4 can live with, and the kernel accepts */
 
-static const unsigned char backend_mac[6] = { 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff };
+/* txqueuelen: frames in the kernel between two polls of ours.  The queue that has limits and counts
+ * what it drops is the engine's; this one only has to last while our thread is not on a CPU: a
+ * millisecond at a million frames a second.  It is not memory until frames wait in it. */
+#define TX_QUEUE_LENGTH 1000
 
-static int failed(const struct port_device *device, const char *what)
+/* An instance whose unetbackd died holds its queue until it has noticed: some milliseconds. */
+#define TAKEOVER_MS      1000
+#define TAKEOVER_STEP_MS 10
+#define OUR_PROGRAMS "unetback"		/* unetbackd, unetback-instance */
+
+static const uint8_t backend_mac[NET_LINK_MAC_BYTES] = { 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff };
+
+static struct log_limiter limiter;
+
+static int refuse(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static int refuse(int error, const char *format, ...)
 {
-	int error = errno > 0 ? errno : EIO;
+	char line[LOG_LINE_MAX];
+	va_list arguments;
 
-	log_error("%s: cannot %s: %s", device->name, what, strerror(error));
-	return -error;
+	va_start(arguments, format);
+	vsnprintf(line, sizeof line, format, arguments);
+	va_end(arguments);
+	log_limited(&limiter, mono_now(), LOG_LEVEL_ERROR, "%s", line);
+	return error;
 }
 
-/* An ioctl on the interface by its name. */
-static int interface_ioctl(const struct port_device *device, unsigned long request, struct ifreq *ifr)
+static int failed(const struct port_device *device, const char *what, int error)
 {
-	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	int result, error;
+	return refuse(error, "%s: cannot %s: %s", device->name, what, strerror(-error));
+}
+
+/* --- what is there already -------------------------------------------------------------------- */
+
+static int refuse_foreign(const struct port_device *device, const struct net_link *link)
+{
+	const struct net_link_tun *tun = &link->tun;
+
+	if (strcmp(link->kind, "tun") != 0)
+		return refuse(-EEXIST, "%s: a network device of that name exists and is no TAP (kind %s); "
+			      "rename or delete it", device->name,
+			      *link->kind ? link->kind : "unknown, perhaps xen-netback's vif");
+	if (!tun->persistent)
+		return refuse(-EBUSY, "%s: the TAP belongs to another program (it is not persistent); "
+			      "stop that program", device->name);
+	return refuse(-EEXIST, "%s: a %s of another form exists (packet info %d, vnet_hdr %d, multi_queue "
+		      "%d; ours has 0, 1, 1); delete it: ip link delete %s", device->name,
+		      tun->type == IFF_TAP ? "TAP" : "TUN", tun->packet_info, tun->vnet_header,
+		      tun->multi_queue, device->name);
+}
+
+static bool is_ours(const struct net_link *link)
+{
+	const struct net_link_tun *tun = &link->tun;
+
+	return strcmp(link->kind, "tun") == 0 && tun->type == IFF_TAP && tun->persistent &&
+	       tun->vnet_header && tun->multi_queue && !tun->packet_info;
+}
+
+static bool is_free(const struct net_link *link)
+{
+	return link->tun.queues == 0 && link->tun.disabled_queues == 0;
+}
+
+/* Waits, within bounds, for processes of ours that are ending.  Anybody else is given no time. */
+static int wait_until_free(const struct port_device *device, struct net_link *link)
+{
+	struct tap_holder holder;
+
+	if (is_free(link))
+		return 0;
+	if (!tap_holder_find(device->name, &holder))
+		snprintf(holder.program, sizeof holder.program, "unknown");
+	if (strncmp(holder.program, OUR_PROGRAMS, strlen(OUR_PROGRAMS)) == 0)
+		for (int waited = 0; waited < TAKEOVER_MS; waited += TAKEOVER_STEP_MS) {
+			poll(NULL, 0, TAKEOVER_STEP_MS);
+			if (net_link_get(device->name, link) == -ENODEV || is_free(link))
+				return 0;
+		}
+	return refuse(-EBUSY, "%s: the TAP is served by another program (pid %d, %s); stop it",
+		      device->name, (int)holder.pid, holder.program);
+}
+
+/* 0 and *@exists if the name is free or what has it may be taken over. */
+static int look(const struct port_device *device, bool *exists)
+{
+	struct net_link link;
+	int error = net_link_get(device->name, &link);
+
+	*exists = false;
+	if (error == -ENODEV)
+		return 0;
+	if (error)
+		return failed(device, "ask the kernel whether the device exists", error);
+	if (!is_ours(&link))
+		return refuse_foreign(device, &link);
+	error = wait_until_free(device, &link);
+	*exists = !error && net_link_get(device->name, &link) == 0;
+	return error;
+}
+
+/* --- making ----------------------------------------------------------------------------------- */
+
+static int explain_open(const struct port_device *device, int error)
+{
+	return refuse(error, "%s: %s cannot be opened: %s; %s", device->name, TUN_PATH, strerror(-error),
+		      error == -EPERM || error == -EACCES ? "unetbackd must run as root"
+							  : "load the module: modprobe tun");
+}
+
+/* @flags: IFF_TUN_EXCL if the device must be a new one. */
+static int attach_queue(struct port_device *device, short flags)
+{
+	struct ifreq ifr = { .ifr_flags = (short)(FEATURES | flags) };
+	int header = VNET_HEADER_BYTES, error;
+	int fd = open(TUN_PATH, O_RDWR | O_NONBLOCK | O_CLOEXEC);
 
 	if (fd < 0)
-		return -1;
-	memcpy(ifr->ifr_name, device->name, sizeof ifr->ifr_name);
-	result = ioctl(fd, request, ifr);
-	error = errno;
-	close(fd);
-	errno = error;
-	return result;
-}
-
-/* Why TUNSETIFF refused a name, in words that say what to do. */
-static int explain_attach(const struct port_device *device)
-{
-	int error = errno;
-
-	if (error == EBUSY) {
-		log_error("%s: the device exists and another program serves it; stop that program, or "
-			  "delete the device", device->name);
-	} else if (error == EINVAL && if_nametoindex(device->name) != 0) {
-		log_error("%s: a device of that name exists that is no multi-queue TAP with virtio header; "
-			  "delete it or rename it", device->name);
-		error = EEXIST;
-	} else {
-		log_error("%s: cannot make the TAP: %s", device->name, strerror(error));
-	}
-	return -error;
-}
-
-static int attach_queue(struct port_device *device, int *fd)
-{
-	struct ifreq ifr = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR | IFF_MULTI_QUEUE };
-	int header = VNET_HEADER_BYTES;
-
-	*fd = open(TUN_PATH, O_RDWR | O_NONBLOCK | O_CLOEXEC);
-	if (*fd < 0) {
-		int error = errno;
-
-		log_error("%s: %s cannot be opened: %s; load the module tun", device->name, TUN_PATH,
-			  strerror(error));
-		return -error;
-	}
+		return explain_open(device, -errno);
 	memcpy(ifr.ifr_name, device->name, sizeof ifr.ifr_name);
-	if (ioctl(*fd, TUNSETIFF, &ifr) != 0) {
-		int error = explain_attach(device);
-
-		close(*fd);
-		*fd = -1;
+	if (ioctl(fd, TUNSETIFF, &ifr) != 0 || ioctl(fd, TUNSETVNETHDRSZ, &header) != 0) {
+		error = failed(device, "attach a queue of the TAP", -errno);
+		close(fd);
 		return error;
 	}
-	device->queue_fds[device->queue_count++] = *fd;
-	if (ioctl(*fd, TUNSETVNETHDRSZ, &header) != 0)
-		return failed(device, "set the size of its virtio header");
+	device->queue_fds[device->queue_count++] = fd;
 	return 0;
 }
 
-static int set_link(struct port_device *device, bool up)
-{
-	struct ifreq ifr = { 0 };
-
-	if (interface_ioctl(device, SIOCGIFFLAGS, &ifr) != 0)
-		return -errno;
-	ifr.ifr_flags = (short)(up ? ifr.ifr_flags | IFF_UP : ifr.ifr_flags & ~IFF_UP);
-	return interface_ioctl(device, SIOCSIFFLAGS, &ifr) != 0 ? -errno : 0;
-}
-
-static int set_mac(struct port_device *device)
-{
-	struct ifreq ifr = { .ifr_hwaddr.sa_family = ARPHRD_ETHER };
-
-	memcpy(ifr.ifr_hwaddr.sa_data, backend_mac, sizeof backend_mac);
-	return interface_ioctl(device, SIOCSIFHWADDR, &ifr) != 0 ? failed(device, "set its MAC") : 0;
-}
-
-static int set_queue_length(struct port_device *device)
-{
-	struct ifreq ifr = { .ifr_qlen = TX_QUEUE_LENGTH };
-
-	return interface_ioctl(device, SIOCSIFTXQLEN, &ifr) != 0 ? failed(device, "set txqueuelen") : 0;
-}
-
-/* The host must not speak on the guest's wire: no router solicitations, no neighbour discovery. */
+/* The host must not speak on the guest's wire: no router solicitations, no neighbour discovery.  Done
+ * before the link comes up.  A host without IPv6 has no such file. */
 static void silence_ipv6(const struct port_device *device)
 {
 	char path[96];
-	FILE *file;
+	int fd, error = 0;
 
 	snprintf(path, sizeof path, "/proc/sys/net/ipv6/conf/%s/disable_ipv6", device->name);
-	file = fopen(path, "w");
-	if (!file)
-		return;		/* no IPv6 on this host */
-	if (fputs("1\n", file) < 0 || fflush(file) != 0)
-		log_warning("%s: cannot write %s: %s", device->name, path, strerror(errno));
-	fclose(file);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, "1\n", 2) != 2)
+		error = errno;
+	if (fd >= 0)
+		close(fd);
+	if (error && error != ENOENT)
+		log_warning("%s: cannot write %s: %s; the host may send IPv6 router solicitations to the "
+			    "guest", device->name, path, strerror(error));
 }
 
 static int tap_set_carrier(struct port_device *device, int up)
 {
+	if (device->queue_count == 0)
+		return -EBADF;
 	if (ioctl(device->queue_fds[0], TUNSETCARRIER, &up) != 0)
-		return failed(device, "set its carrier");
+		return failed(device, "set its carrier", -errno);
 	return 0;
 }
 
 static int set_up(struct port_device *device)
 {
-	int error = 0;
+	int error;
 
-	if (ioctl(device->queue_fds[0], TUNSETPERSIST, 1) != 0)
-		return failed(device, "make it persistent");
 	device->ifindex = (int)if_nametoindex(device->name);
-	set_link(device, false);	/* one taken over may be up; the MAC changes only while down */
-	error = set_mac(device);
-	if (!error)
-		error = set_queue_length(device);
+	if (ioctl(device->queue_fds[0], TUNSETPERSIST, 1) != 0)
+		return failed(device, "make it persistent", -errno);
 	silence_ipv6(device);
-	if (!error && set_link(device, true) != 0)
-		error = failed(device, "set it up");
-	if (!error)
-		error = tap_set_carrier(device, 0);
-	return error;
+	error = tap_set_carrier(device, 0);	/* attaching switched it on */
+	if (error)
+		return error;
+	error = net_link_bring_up(device->ifindex, backend_mac, TX_QUEUE_LENGTH);
+	return error ? failed(device, "set its MAC and txqueuelen and bring it up", error) : 0;
 }
 
-static void tap_forget(struct port_device *device)
+static void close_queues(struct port_device *device)
 {
 	for (int i = 0; i < device->queue_count; i++)
 		close(device->queue_fds[i]);
 	device->queue_count = 0;
 }
 
+static void tap_forget(struct port_device *device)
+{
+	close_queues(device);
+	device->ifindex = 0;
+}
+
+/* By the kernel's hand and not by closing: an instance that still has a queue must not keep it. */
 static void tap_destroy(struct port_device *device)
 {
-	if (device->queue_count > 0 && ioctl(device->queue_fds[0], TUNSETPERSIST, 0) != 0)
-		failed(device, "delete it");
-	tap_forget(device);	/* the last descriptor takes the device with it */
+	int error = device->ifindex > 0 ? net_link_delete(device->ifindex) : 0;
+
+	if (error && error != -ENODEV) {
+		failed(device, "delete it", error);
+		if (device->queue_count > 0)
+			ioctl(device->queue_fds[0], TUNSETPERSIST, 0);	/* at least with its last user */
+	}
+	tap_forget(device);
 }
 
 static int tap_create(struct port_device *device, const char *name, int queues)
 {
-	int error = 0, fd;
+	bool exists;
+	int error;
 
 	*device = (struct port_device){ 0 };
-	if (strlen(name) >= sizeof device->name || queues < 1 || queues > PORT_QUEUES_MAX) {
-		log_error("%s: a TAP's name has at most %d characters, and it has 1 to %d queues, not %d",
-			  name, PORT_NAME_MAX - 1, PORT_QUEUES_MAX, queues);
-		return -EINVAL;
-	}
+	if (*name == '\0' || strlen(name) >= sizeof device->name || queues < 1 ||
+	    queues > PORT_QUEUES_MAX)
+		return refuse(-EINVAL, "'%s' with %d queues: a TAP's name has 1 to %d characters, and it "
+			      "has 1 to %d queues", name, queues, PORT_NAME_MAX - 1, PORT_QUEUES_MAX);
 	memcpy(device->name, name, strlen(name) + 1);
+	error = look(device, &exists);
 	for (int i = 0; i < queues && !error; i++)
-		error = attach_queue(device, &fd);
+		error = attach_queue(device, i == 0 && !exists ? (short)IFF_TUN_EXCL : 0);
 	if (!error)
 		error = set_up(device);
-	if (error)
+	if (error && !exists)
 		tap_destroy(device);
+	else if (error)
+		tap_forget(device);
 	return error;
 }
 
+/* --- the rest --------------------------------------------------------------------------------- */
+
 static int tap_set_mtu(struct port_device *device, uint32_t mtu)
 {
-	struct ifreq ifr = { .ifr_mtu = (int)mtu };
+	int error = net_link_set_mtu(device->ifindex, mtu);
+	struct net_link link;
 
-	return interface_ioctl(device, SIOCSIFMTU, &ifr) != 0 ? failed(device, "set its MTU") : 0;
-}
-
-static uint64_t read_counter(const struct port_device *device, const char *counter)
-{
-	unsigned long long value = 0;
-	char path[96];
-	FILE *file;
-
-	snprintf(path, sizeof path, "/sys/class/net/%s/statistics/%s", device->name, counter);
-	file = fopen(path, "r");
-	if (!file)
-		return 0;
-	if (fscanf(file, "%llu", &value) != 1)
-		value = 0;
-	fclose(file);
-	return value;
+	if (error == -EINVAL && net_link_get(device->name, &link) == 0 && link.mtu_max > 0)
+		return refuse(error, "%s: mtu %u is not accepted, the TAP takes %d to %u", device->name, mtu,
+			      MTU_MIN, link.mtu_max);
+	return error ? failed(device, "set its MTU", error) : 0;
 }
 
 /* The kernel counts from its side: what it transmits goes to the guest. */
 static void tap_get_counters(const struct port_device *device, struct port_device_counters *counters)
 {
-	counters->guest_rx_dropped = read_counter(device, "tx_dropped");
-	counters->guest_tx_dropped = read_counter(device, "rx_dropped");
+	struct net_link link;
+
+	*counters = (struct port_device_counters){ 0 };
+	if (net_link_get(device->name, &link) != 0 || link.ifindex != device->ifindex)
+		return;
+	counters->guest_rx_dropped = link.tx_dropped;
+	counters->guest_tx_dropped = link.rx_dropped;
 }
 
 const struct port_device_class tap_device_class = {
