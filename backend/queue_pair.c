@@ -187,10 +187,10 @@ int queue_pair_poll(struct queue_pair *pair)
 void queue_pair_fault(const struct queue_pair *pair, char *text, size_t size)
 {
 	if (pair->tx.fault)
-		snprintf(text, size, "guest_tx: %s: %u > %u", pair->tx.fault, pair->tx.fault_got,
+		snprintf(text, size, "guest_tx: %s: %u, limit %u", pair->tx.fault, pair->tx.fault_got,
 			 pair->tx.fault_limit);
 	else
-		snprintf(text, size, "guest_rx: %s: %u > %u", pair->rx.fault, pair->rx.fault_got,
+		snprintf(text, size, "guest_rx: %s: %u, limit %u", pair->rx.fault, pair->rx.fault_got,
 			 pair->rx.fault_limit);
 }
 

@@ -20,6 +20,8 @@
 
 enum { WAIT_STOP, WAIT_EVENTS, WAIT_PORT, WAIT_COUNT };
 
+#define PORT_STUCK_MS 10	/* how long a port that gives nothing is left alone */
+
 static bool stopping(const struct queue_thread *thread)
 {
 	return __atomic_load_n(&thread->stopping, __ATOMIC_ACQUIRE);
@@ -50,15 +52,29 @@ static void lose_port(struct queue_thread *thread, struct pollfd fds[WAIT_COUNT]
 		  "connects again", thread->name);
 }
 
+/* The port woke us and yet had nothing: its memory is in use, or reading fails.  Its descriptor stays
+ * readable and would keep us from sleeping, so it is left out of one sleep, a short one. */
+static int leave_out_stuck_port(struct queue_thread *thread, struct pollfd fds[WAIT_COUNT], int timeout)
+{
+	bool stuck = thread->port_woke_us &&
+		     state_get(&thread->pair.state->rx_frames) == thread->frames_at_wakeup;
+
+	fds[WAIT_PORT].events = stuck ? 0 : POLLIN;
+	return stuck && (timeout < 0 || timeout > PORT_STUCK_MS) ? PORT_STUCK_MS : timeout;
+}
+
 /* Sleeps, then notes what woke us: events taken, the port to be read. */
 static void sleep_until_work(struct queue_thread *thread, struct pollfd fds[WAIT_COUNT])
 {
 	struct queue_pair *pair = &thread->pair;
 	struct queue_state *state = pair->state;
+	int timeout = leave_out_stuck_port(thread, fds, queue_pair_timeout(pair));
 
-	if (poll(fds, WAIT_COUNT, queue_pair_timeout(pair)) < 0)
+	if (poll(fds, WAIT_COUNT, timeout) < 0)
 		return;		/* EINTR: the turn is repeated */
 	state_add(&state->wakeups, 1);
+	thread->port_woke_us = fds[WAIT_PORT].revents & POLLIN;
+	thread->frames_at_wakeup = state_get(&state->rx_frames);
 	if (fds[WAIT_EVENTS].revents && events_take(&pair->events))
 		state_add(&state->events, 1);
 	if (fds[WAIT_PORT].revents & POLLIN)
@@ -130,7 +146,7 @@ int queue_thread_start(struct queue_thread *thread, const char *name)
 	sigset_t all, before;
 	int error;
 
-	thread->stopping = false;
+	thread->stopping = thread->port_woke_us = false;
 	snprintf(thread->name, sizeof thread->name, "%s", name);
 	thread->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (thread->stop_fd < 0)

@@ -16,6 +16,8 @@ struct queue_thread {
 	bool started;
 	bool stopping;			/* atomic; with stop_fd it ends the thread */
 	int stop_fd;			/* eventfd */
+	bool port_woke_us;		/* the last sleep ended for the port .. */
+	uint64_t frames_at_wakeup;	/* .. when it had given us so many */
 	/* The guest broke a ring: called once, from the queue's thread, which then only waits to be
 	 * stopped (a disabled queue keeps its thread and memory: XSA-374). */
 	void (*broken)(void *context, const char *why);

@@ -1,7 +1,7 @@
 /* fake_port.h - a port that keeps what it is sent and gives out what the test wants received
  *
  * Buffers and frames can lie in granted or plain memory (fake_port_granted).  Counts what its user
- * holds, so that closing tells leaks.  The inbox may be filled by another thread than the user's. */
+ * holds, so that closing tells leaks.  The inbox may be filled by another thread. */
 #ifndef FAKE_PORT_H
 #define FAKE_PORT_H
 
@@ -32,7 +32,7 @@ struct fake_port {
 	struct fake_sent sent[FAKE_SENT_MAX];
 	int sent_count;
 	enum guest_tx_verdict send_verdict;	/* what send() says of every frame */
-	void (*on_send)(void);			/* called before send() takes anything; may be NULL */
+	void (*on_send)(void);			/* called as send() begins; may be NULL */
 
 	pthread_mutex_t lock;		/* of what follows */
 	struct frame *inbox[FAKE_INBOX_MAX];

@@ -97,7 +97,8 @@ static uint8_t *copy_end(const union xengnttab_copy_ptr *end, bool is_grant, uin
 {
 	if (!is_grant)
 		return end->virt;
-	return grant_memory(end->foreign.ref, end->foreign.offset, end->foreign.domid, length, status);
+	return grant_memory(end->foreign.ref, end->foreign.offset, end->foreign.domid, length,
+			    status);
 }
 
 static void copy_one(xengnttab_grant_copy_segment_t *segment)
@@ -109,7 +110,8 @@ static void copy_one(xengnttab_grant_copy_segment_t *segment)
 		segment->status = fake.fail_status;
 		return;
 	}
-	from = copy_end(&segment->source, segment->flags & GNTCOPY_source_gref, segment->len, &status);
+	from = copy_end(&segment->source, segment->flags & GNTCOPY_source_gref, segment->len,
+			&status);
 	to = copy_end(&segment->dest, segment->flags & GNTCOPY_dest_gref, segment->len, &status);
 	segment->status = status;
 	if (status == GNTST_okay)
@@ -121,6 +123,8 @@ int xengnttab_grant_copy(xengnttab_handle *gnttab, uint32_t count,
 {
 	(void)gnttab;
 	fake.copy_calls++;
+	if (fake.on_copy)
+		fake.on_copy();
 	if (fake.fail_copy_call) {
 		errno = EFAULT;
 		return -1;

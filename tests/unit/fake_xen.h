@@ -5,8 +5,8 @@
  * hypervisor checks them: domain, reference, no end of a grant across its page.  What is opened,
  * mapped or shared is counted, and each call can be made to fail.
  *
- * Unfaithful: one guest, a channel's descriptor is a pipe into which the test writes local ports, and
- * a port is never really masked (masks are counted). */
+ * Unfaithful: one guest, a channel's descriptor is a pipe into which the test writes local ports,
+ * and a port is never really masked (unmasking is counted). */
 #ifndef FAKE_XEN_H
 #define FAKE_XEN_H
 
@@ -31,6 +31,7 @@ struct fake_xen {
 	uint32_t fail_operation;	/* the copy operation to fail, counted from the reset */
 	int16_t fail_status;		/* its status */
 	bool fail_copy_call;
+	void (*on_copy)(void);		/* called as a batch begins; may be NULL */
 	uint32_t fail_map;		/* the mapping to fail, counted from the reset */
 	uint32_t fail_bind;		/* likewise */
 	bool no_gntalloc;		/* xengntshr_open() fails */

@@ -129,8 +129,10 @@ uint16_t naive_pseudo_header(const uint8_t *frame, const struct frame_spec *spec
 {
 	const uint8_t *ip = frame + layout->network;
 	uint32_t length = layout->length - layout->transport;
-	uint8_t tail[8] = { (uint8_t)(length >> 24), (uint8_t)(length >> 16), (uint8_t)(length >> 8),
-			    (uint8_t)length, 0, 0, 0, (uint8_t)spec->protocol };
+	uint8_t tail[8] = {
+		(uint8_t)(length >> 24), (uint8_t)(length >> 16), (uint8_t)(length >> 8),
+		(uint8_t)length, 0, 0, 0, (uint8_t)spec->protocol,
+	};
 	uint16_t sum = spec->ip_version == 4 ? naive_sum(0, ip + 12, 8) : naive_sum(0, ip + 8, 32);
 
 	return naive_sum(sum, tail, sizeof tail);

@@ -8,10 +8,10 @@ struct frame_spec {
 	const char *name;
 	int vlan_tags;
 	int ip_version;			/* 4, 6, or 0: ARP */
-	int ip_options;			/* bytes behind the IPv4 header, a multiple of 4, at most 40 */
+	int ip_options;			/* bytes behind the IPv4 header, 0, 4 .. 40 */
 	int extensions;			/* IPv6 extension headers, of 8, 16, 24.. bytes */
 	int protocol;			/* IPPROTO_* */
-	int tcp_options;		/* bytes, a multiple of 4, at most 40 */
+	int tcp_options;		/* bytes, 0, 4 .. 40 */
 	uint32_t payload;
 };
 

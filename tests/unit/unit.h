@@ -1,8 +1,8 @@
 /* unit.h - what every unit test starts with
  *
  * A test program includes the .c under test, so it sees its static functions; what that needs comes
- * from the libraries, except Xen's and the port, which are fakes (fake_xen.h, fake_port.h).  Helpers
- * are included as .c too: each program is one translation unit and needs no rule of its own. */
+ * from the libraries, except Xen's and the port, which are fakes (fake_xen.h, fake_port.h).
+ * Helpers are included as .c too: each program is one unit and needs no rule of its own. */
 #ifndef UNIT_H
 #define UNIT_H
 
