@@ -1,0 +1,231 @@
+# shellcheck shell=bash disable=SC2154,SC2153 # `run` sets BACKEND and the other capitals
+# Runs in dom0, started by ../demo and ../bench: two guests on xen-netback and two on unetback in
+# the same boot, on the same Open vSwitch bridge, do the same fixed amounts of work in turns.
+#   BACKEND=netback  the second pair is on xen-netback as well: all ratios must come out near 1
+#   ROUNDS MEGABYTES PACKETS  how often, and the work of a TCP and of a UDP test
+#   SHOW=1           also shows what an administrator sees
+#
+# dom0's CPU time is what Xen counts for the domain, in nanoseconds (domain-cpu): it knows what
+# dom0 really ran, whereas dom0's own /proc/stat and schedstat count ticks and lose what other
+# domains stole.  All of dom0 is in it: the backend, OVS, the TCP stack and iperf3 where dom0 is an
+# end, which are the same for both backends.  What a test costs without frames (a connection, the
+# console) is measured by the same test with hardly any work, and taken off.
+
+switch=10.0.0.254
+results=$OUT/results
+declare -A address=([n1]=10.0.0.1 [n2]=10.0.0.2 [u1]=10.0.0.3 [u2]=10.0.0.4)
+declare -A pair=([netback]=n [unetback]=u)
+declare -A base
+cells=(tcp-to-dom0 tcp-from-dom0 tcp-to-guest udp-to-dom0 udp-from-dom0 udp-to-guest)
+
+fail() { echo "not ok - $*"; exit 1; }
+
+# --- guests ------------------------------------------------------------------------------------
+
+# create_pair LETTER NUMBER : two guests, with the addresses above
+create_pair() {
+    local i name
+    for i in 1 2; do
+        name=$1$i
+        domu_create "$name" -a "lab.ip=${address[$name]}/24" "$(vif_line $(($2 + i)))" || return
+        domu "$name" 'iperf3 -s -D' || return
+        say "guest $name is up: domain $(xl domid "$name"), ${address[$name]}"
+    done
+}
+
+# Nobody claims a vif by itself: netback gets its guests' by hand, unetbackd takes the others.
+create_guests() {
+    local claim
+    echo 0 >/sys/bus/xen-backend/drivers_autoprobe
+    modprobe xen-netback || return
+    netback_claim &
+    claim=$!
+    say "two guests on xen-netback"
+    create_pair n 0 || return
+    say "two guests on $BACKEND"
+    if [ "$BACKEND" = unetback ]; then
+        kill $claim
+        unetbackd_start --except="$(xl domid n1),$(xl domid n2)" || return
+        create_pair u 2
+    else
+        create_pair u 2 || return
+        kill $claim
+    fi
+}
+
+# Whether each vif has the driver that it should have.
+right_drivers() {
+    local name device
+    for name in n1 n2 u1 u2; do
+        device=/sys/bus/xen-backend/devices/vif-$(xl domid "$name")-0
+        [ -e "$device" ] || return
+        case $name/$BACKEND in
+            u*/unetback) [ ! -e "$device/driver" ] || return ;;
+            *) [ -e "$device/driver" ] || return ;;
+        esac
+    done
+}
+
+ping_all() {
+    local name
+    for name in n u; do
+        domu ${name}1 "ping -c 3 -i 0.3 ${address[${name}2]}" 30 && domu ${name}1 "ping -c 3 -i 0.3 $switch" 30 ||
+            return
+    done
+}
+
+# --- one test ------------------------------------------------------------------------------------
+
+# client CELL LETTER WORK : the iperf3 command, in $client, and where it runs, in $where; WORK in
+# iperf3's words.  A UDP test cannot run in reverse: it would wait for packets that were lost.
+client() {
+    local first=${1%%-*} options="-i 0 -f k"
+    where=${2}1 client="iperf3 -c $switch"
+    case $1 in
+        tcp-from-dom0) client+=' -R' ;;
+        udp-from-dom0) where=dom0 client="iperf3 -c ${address[${2}1]}" ;;
+        *-to-guest) client="iperf3 -c ${address[${2}2]}" ;;
+    esac
+    if [ "$first" = udp ]; then options+=" -u -b 0 -l 64 -k $3"; else options+=" -n $3"; fi
+    client+=" $options"
+}
+
+# dom0_cpu : nanoseconds, in $cpu
+dom0_cpu() { read -r _ cpu < <(domain-cpu); }
+
+# timed CELL LETTER WORK FILE : runs it; its output goes into FILE, dom0's CPU time into $spent
+timed() {
+    local client where before status=0
+    client "$1" "$2" "$3"
+    if [ "$where" != dom0 ]; then console_ask_prepare "$where" || return; fi
+    dom0_cpu
+    before=$cpu
+    if [ "$where" = dom0 ]; then $client >"$4" 2>&1; else console_ask "$client" >"$4"; fi || status=$?
+    dom0_cpu
+    spent=$((cpu - before))
+    [ "$where" = dom0 ] || console_close
+    return $status
+}
+
+# received FILE : prints what the receiver says: kbit/s, packets that came (0 for TCP), loss
+received() {
+    awk '/ receiver/ {
+            for (i = 1; i <= NF; i++) {
+                if ($i == "Kbits/sec") rate = $(i - 1)
+                if ($i ~ /^[0-9]+\/[0-9]+$/) { split($i, n, "/"); came = n[2] - n[1]; lost = n[1] / n[2] }
+            }
+        }
+        END { if (rate <= 0) exit 1; printf "%s %d %.4f\n", rate, came, lost }' "$1"
+}
+
+# calibrate CELL BACKEND : what a test costs without frames, in ${base[CELL BACKEND]}
+calibrate() {
+    local spent work=128K
+    [ "${1%%-*}" = tcp ] || work=10
+    timed "$1" "${pair[$2]}" $work /run/iperf3 || { cat /run/iperf3; fail "$1 on $2"; }
+    base["$1 $2"]=$spent
+}
+
+# measure ROUND CELL BACKEND : appends to the results `round cell backend rate cost loss`, rate in
+# MB/s or kpps, cost in dom0's ms per MB or us per packet
+measure() {
+    local spent work=${MEGABYTES}M line
+    [ "${2%%-*}" = tcp ] || work=$PACKETS
+    if ! timed "$2" "${pair[$3]}" "$work" /run/iperf3 || ! line=$(received /run/iperf3); then
+        cat /run/iperf3
+        fail "$2 on $3"
+    fi
+    awk -v start="$1 $2 $3" -v megabytes="$MEGABYTES" -v spent=$((spent - base["$2 $3"])) '{
+            if ($2 > 0) printf "%s %.3f %.3f %s\n", start, $1 / 8 / 64, spent / $2 / 1e3, $3
+            else printf "%s %.3f %.3f 0\n", start, $1 / 8e3, spent / 1e6 / (megabytes * 1.048576)
+        }' <<<"$line" >>"$results"
+    report_last
+}
+
+report_last() {
+    local cell backend rate cost loss
+    read -r _ cell backend rate cost loss < <(tail -n 1 "$results")
+    if [ "${cell%%-*}" = tcp ]; then
+        say "$(printf '%-14s %-9s %8.1f MB/s  dom0 %6.2f ms/MB' "$cell" "$backend" "$rate" "$cost")"
+    else
+        say "$(printf '%-14s %-9s %8.2f kpps  dom0 %6.1f us/packet, %.0f %% lost' "$cell" "$backend" \
+            "$rate" "$cost" "$(awk -v x="$loss" 'BEGIN { print x * 100 }')")"
+    fi
+}
+
+measure_all() {
+    local round cell backend order
+    for cell in "${cells[@]}"; do
+        for backend in netback unetback; do calibrate "$cell" "$backend"; done
+    done
+    for ((round = 1; round <= ROUNDS; round++)); do
+        order='netback unetback'
+        [ $((round % 2)) = 1 ] || order='unetback netback'
+        say "round $round of $ROUNDS, $order"
+        for cell in "${cells[@]}"; do
+            for backend in $order; do measure "$round" "$cell" "$backend"; done
+        done
+    done
+}
+
+# --- the table -----------------------------------------------------------------------------------
+
+# Medians over the rounds.  A ratio is the median of the ratios within each round; behind it, where
+# there are rounds, the least and the greatest.
+table() {
+    awk -v second="$BACKEND" -v cells="${cells[*]}" '
+        function median(list, n,    sorted) {
+            asort(list, sorted)
+            return n % 2 ? sorted[(n + 1) / 2] : (sorted[n / 2] + sorted[n / 2 + 1]) / 2
+        }
+        function column(values, cell, backend,    list, r) {
+            for (r = 1; r <= rounds; r++) list[r] = values[r, cell, backend]
+            return median(list, rounds)
+        }
+        function ratio(values, cell,    list, sorted, r) {
+            for (r = 1; r <= rounds; r++)
+                list[r] = values[r, cell, "unetback"] / values[r, cell, "netback"]
+            asort(list, sorted)
+            spread = rounds > 1 ? sprintf("(%.2f-%.2f)", sorted[1], sorted[rounds]) : ""
+            return sprintf("%.2f %-11s", median(list, rounds), spread)
+        }
+        { rate[$1, $2, $3] = $4; cost[$1, $2, $3] = $5; loss[$1, $2, $3] = $6; if ($1 > rounds) rounds = $1 }
+        END {
+            line = "%-16s %9s %9s  %-16s  %9s %9s  %-16s  %s\n"
+            printf line, "", "netback", second, "ratio", "netback", second, "ratio", "lost"
+            printf line, "", "MB/s", "or kpps", "", "dom0 ms/MB", "or us/p", "", ""
+            n = split(cells, cell, " ")
+            for (i = 1; i <= n; i++) {
+                c = cell[i]
+                printf line, c, sprintf("%.2f", column(rate, c, "netback")),
+                    sprintf("%.2f", column(rate, c, "unetback")), ratio(rate, c),
+                    sprintf("%.2f", column(cost, c, "netback")),
+                    sprintf("%.2f", column(cost, c, "unetback")), ratio(cost, c),
+                    c ~ /udp/ ? sprintf("%.0f%% / %.0f%%", 100 * column(loss, c, "netback"),
+                        100 * column(loss, c, "unetback")) : ""
+            }
+        }' "$results"
+}
+
+show() {
+    say "what Open vSwitch has"
+    ovs-vsctl show
+    say "xen-netback has vif$(xl domid n1).0 and vif$(xl domid n2).0; unetbackd has"
+    unetback list || fail "unetback list"
+    say "unetback show vif$(xl domid u1).0"
+    unetback show "vif$(xl domid u1).0" || fail "unetback show"
+}
+
+say "dom0 is up: Xen $(xl info xen_version), Linux $(uname -r), $(ovs-vsctl --version | head -n 1)"
+start_bridge || fail "bridge br0"
+iperf3 -s -D
+create_guests || fail "guests"
+right_drivers || fail "a vif is on the wrong backend: $(ls -l /sys/bus/xen-backend/devices/*/driver)"
+say "ping: guest to guest and guest to dom0, on both"
+ping_all || fail "ping"
+if [ "$SHOW" = 1 ] && [ "$BACKEND" = unetback ]; then show; fi
+say "iperf3: $MEGABYTES MiB a TCP test, $PACKETS packets of 64 bytes a UDP test"
+measure_all
+echo
+table
+echo "MB/s, kpps: what the receiver got. dom0: CPU time of all of dom0, per MB or packet received."
