@@ -1,0 +1,1 @@
+typedef int empty_for_now;
