@@ -36,6 +36,7 @@
 VLOG_DEFINE_THIS_MODULE(unetback);
 
 #define COMMANDS_MAX 32
+#define ARGUMENTS_MAX 8			/* of a command, with its name and --format */
 #define PROGRAM_OPTIONS_MAX 24
 #define FIRST_PROGRAM_OPTION 1000	/* getopt values of the program's own options */
 
@@ -73,7 +74,7 @@ static void log_to_vlog(enum log_level level, const char *line)
 enum { OPTION_UNIXCTL = UCHAR_MAX + 1, VLOG_OPTION_ENUMS, DAEMON_OPTION_ENUMS };
 
 static const char *unixctl_path;
-static bool pidfile_named;
+static const char *pidfile_name;
 
 static void print_usage(const struct daemon_program *program)
 {
@@ -145,9 +146,6 @@ static void take_option(const struct daemon_program *program, int option)
 	case OPTION_UNIXCTL:
 		unixctl_path = optarg;
 		break;
-	case OPT_USER_GROUP + FIRST_PROGRAM_OPTION:	/* see daemon_parse_options() */
-		ovs_fatal(0, "--user=%s is not possible: %s makes network devices and starts processes "
-			  "as other users, so it must be root", optarg, program->name);
 	VLOG_OPTION_HANDLERS
 	DAEMON_OPTION_HANDLERS
 	default:
@@ -158,17 +156,21 @@ static void take_option(const struct daemon_program *program, int option)
 
 void daemon_parse_options(int argc, char *argv[], const struct daemon_program *program)
 {
+	static char *short_options;	/* --help ends the process in the middle: no leak, then */
 	const struct option *options = make_options(program);
-	char *short_options = ovs_cmdl_long_options_to_short_options(options);
 	int option;
 
 	ovs_cmdl_proctitle_init(argc, argv);
 	ovs_set_program_name(program->name, UNETBACK_VERSION);
 	fatal_ignore_sigpipe();
+	short_options = ovs_cmdl_long_options_to_short_options(options);
 	while ((option = getopt_long(argc, argv, short_options, options, NULL)) != -1) {
-		if (option == OPT_PIDFILE)
-			pidfile_named = true;
-		take_option(program, option == OPT_USER_GROUP ? option + FIRST_PROGRAM_OPTION : option);
+		if (option == OPT_PIDFILE && optarg)
+			pidfile_name = optarg;
+		if (option == OPT_USER_GROUP)
+			ovs_fatal(0, "--user=%s is not possible: %s makes network devices and starts "
+				  "processes as other users, so it must be root", optarg, program->name);
+		take_option(program, option);
 	}
 	free(short_options);
 	if (optind < argc)
@@ -210,9 +212,16 @@ static void catch_signals(void)
 			ovs_fatal(errno, "cannot catch signal %d", numbers[i]);
 }
 
+static bool is_absolute(const char *path)
+{
+	return path && path[0] == '/';
+}
+
 /* What libopenvswitch would say of a missing folder names a temporary file and no remedy. */
 static void check_run_folder(void)
 {
+	if (is_absolute(pidfile_name) && is_absolute(unixctl_path))
+		return;		/* nothing of ours goes there */
 	if (access(ovs_rundir(), W_OK | X_OK) != 0)
 		ovs_fatal(errno, "the run folder %s cannot be written; make it, or name another by "
 			  "OVS_RUNDIR in the environment", ovs_rundir());
@@ -221,8 +230,7 @@ static void check_run_folder(void)
 void daemon_start(void)
 {
 	check_run_folder();
-	if (!pidfile_named)
-		set_pidfile(NULL);
+	set_pidfile(pidfile_name);
 	daemonize_start(false);
 	catch_signals();
 	log_set_sink(log_to_vlog);
@@ -283,43 +291,55 @@ void daemon_stop(void)
 
 #define FORMAT_OPTION "--format="
 
-/* Takes --format=... off the front of the arguments.  False if it is one we do not know. */
-static bool take_format(int *argc, const char **argv[], bool *json)
+/* Takes --format=... out of the arguments.  False if it is one we do not know. */
+static bool take_format(int *argc, const char *argv[], bool *json)
 {
 	const char *format;
 
 	*json = false;
-	if (*argc < 2 || strncmp((*argv)[1], FORMAT_OPTION, strlen(FORMAT_OPTION)) != 0)
+	if (*argc < 2 || strncmp(argv[1], FORMAT_OPTION, strlen(FORMAT_OPTION)) != 0)
 		return true;
-	format = (*argv)[1] + strlen(FORMAT_OPTION);
+	format = argv[1] + strlen(FORMAT_OPTION);
 	*json = strcmp(format, "json") == 0;
-	(*argv)[1] = (*argv)[0];
-	(*argv)++;
 	(*argc)--;
+	for (int i = 1; i < *argc; i++)
+		argv[i] = argv[i + 1];
 	return *json || strcmp(format, "text") == 0;
+}
+
+/* 0 with the report filled, or -errno with its failure. */
+static int fill_report(const struct command *command, int argc, const char *argv[], bool *json,
+		       struct report *report)
+{
+	if (!take_format(&argc, argv, json)) {
+		report_error(report, "--format must be text or json");
+		return -EINVAL;
+	}
+	if (argc - 1 < command->min_arguments || argc - 1 > command->max_arguments) {
+		report_error(report, "%s takes %d to %d arguments, not %d", argv[0],
+			     command->min_arguments, command->max_arguments, argc - 1);
+		return -EINVAL;
+	}
+	return command->run(argc, argv, report);
 }
 
 static void run_command(struct unixctl_conn *conn, int argc, const char *argv[], void *aux)
 {
-	const struct command *command = aux;
+	const char *arguments[ARGUMENTS_MAX];	/* libopenvswitch frees its own by what stands in it */
 	struct report report;
 	bool json;
 
+	ovs_assert(argc <= ARGUMENTS_MAX);
+	memcpy(arguments, argv, (size_t)argc * sizeof *argv);
 	report_init(&report);
-	if (!take_format(&argc, &argv, &json))
-		report_error(&report, "--format must be text or json");
-	else if (argc - 1 < command->min_arguments || argc - 1 > command->max_arguments)
-		report_error(&report, "%s takes %d to %d arguments, not %d", argv[0],
-			     command->min_arguments, command->max_arguments, argc - 1);
-	else if (command->run(argc, argv, &report) == 0) {
+	if (fill_report(aux, argc, arguments, &json, &report) == 0) {
 		char *text = report_render(&report, json);
 
 		unixctl_command_reply(conn, text);
 		free(text);
-		report_destroy(&report);
-		return;
+	} else {
+		unixctl_command_reply_error(conn, report_failure(&report));
 	}
-	unixctl_command_reply_error(conn, report_failure(&report));
 	report_destroy(&report);
 }
 
@@ -330,7 +350,7 @@ void daemon_command(const char *name, const char *usage, int min_arguments, int 
 	/* libopenvswitch keeps the usage for as long as it lives. */
 	char *full_usage = xasprintf("[--format=text|json]%s%s", *usage ? " " : "", usage);
 
-	ovs_assert(command_count < COMMANDS_MAX);
+	ovs_assert(command_count < COMMANDS_MAX && max_arguments + 2 <= ARGUMENTS_MAX);
 	command_count++;
 	*command = (struct command){ min_arguments, max_arguments, run };
 	unixctl_command_register(name, full_usage, 0, max_arguments + 1, run_command, command);

@@ -53,7 +53,8 @@ void daemon_wait_now(void);		/* the next daemon_block() returns at once */
 void daemon_block(void);		/* sleeps until one of the waits above, or a command */
 void daemon_stop(void);
 
-/* A command of the control socket (`ovs-appctl -t unetbackd NAME ...`).  @run fills the report, which
+/* A command of the control socket (`ovs-appctl -t unetbackd NAME ...`).  @run gets its name as argv[0]
+ * and @min_arguments to @max_arguments behind it, without --format; it fills the report, which
  * is sent as text or, when the caller put --format=json first, as JSON; or returns -errno after
  * report_error() with one line. */
 void daemon_command(const char *name, const char *usage, int min_arguments, int max_arguments,

@@ -2,6 +2,8 @@
  *
  * One socket and one request a call: this is the control path, a few calls in the life of a vif.  The
  * answer to a change is the kernel's acknowledgement; the answer to a question is one RTM_NEWLINK. */
+#include <config.h>	/* first: OVS brings shims of its own for Linux headers */
+
 #include <errno.h>
 #include <linux/if_link.h>
 #include <linux/netlink.h>

@@ -1,6 +1,7 @@
 /* null.c - a port that leads nowhere
  *
  * For tests and for measuring the ring path alone: takes every frame and never has one. */
+#include <errno.h>
 #include <stdlib.h>
 
 #include "buffers.h"
@@ -19,7 +20,7 @@ static struct null_port *null_of(struct port *port)
 static int null_open(const struct port_config *config, struct port **out)
 {
 	struct null_port *null = calloc(1, sizeof *null);
-	int error = -1;
+	int error = -ENOMEM;
 
 	if (null)
 		error = buffers_open(&null->buffers, config->pages, config->guest_tx_pages);

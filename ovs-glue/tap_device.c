@@ -198,6 +198,8 @@ static int set_up(struct port_device *device)
 	device->ifindex = (int)if_nametoindex(device->name);
 	if (ioctl(device->queue_fds[0], TUNSETPERSIST, 1) != 0)
 		return failed(device, "make it persistent", -errno);
+	if (ioctl(device->queue_fds[0], TUNSETOFFLOAD, 0) != 0)	/* one taken over may have some */
+		return failed(device, "switch its offloads off", -errno);
 	silence_ipv6(device);
 	error = tap_set_carrier(device, 0);	/* attaching switched it on */
 	if (error)

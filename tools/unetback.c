@@ -3,48 +3,57 @@
  * Asks unetbackd over its control socket and prints the answer; knows nothing of vifs itself.  What
  * goes wrong is one line on stderr and exit status 1. */
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "../ovs-glue/control_client.h"
 
+#define ARGUMENTS_MAX 2			/* of a command of the daemon: --format=json and a vif */
+#define TIMEOUT_DEFAULT 10		/* seconds: a daemon that is well answers in milliseconds */
+#define TIMEOUT_MAX 86400
+
 static const struct command {
 	const char *name, *arguments, *help;
 	int max_arguments;
 } commands[] = {
-	{ "list", "", "all vifs and their states", 0 },
+	{ "list", "", "all vifs and the states of both their ends, a line each", 0 },
 	{ "show", "[VIF]", "everything known of one vif or all", 1 },
 	{ "stats", "[VIF]", "counters: what became of every frame", 1 },
 	{ NULL, NULL, NULL, 0 },
 };
 
-struct options { const char *target, *format; };
+struct options {
+	const char *target, *format;
+	unsigned int timeout;
+};
 
 static void usage(void)
 {
 	printf("unetback: looks into the userspace network backend of Xen guests\n"
 	       "usage: unetback [OPTIONS] COMMAND\n\nCommands:\n");
 	for (const struct command *command = commands; command->name; command++)
-		printf("  %-6s %-6s  %s\n", command->name, command->arguments, command->help);
+		printf("  %-5s %-6s              %s\n", command->name, command->arguments, command->help);
 	printf("\nOptions:\n"
-	       "  --format=text|json   for people (default) or for programs\n"
-	       "  --target=NAME|SOCKET the daemon to ask (default: unetbackd)\n"
-	       "  --timeout=SECONDS    give up after that long\n"
-	       "  -h, --help           this text\n"
-	       "  -V, --version        the version\n");
+	       "  -f, --format=text|json    for people (default) or for programs\n"
+	       "  -t, --target=NAME|SOCKET  the daemon to ask (default: unetbackd)\n"
+	       "  -T, --timeout=SECONDS     give up after that long (default: %d)\n"
+	       "  -h, --help                display this help message\n"
+	       "  -V, --version             display version information\n", TIMEOUT_DEFAULT);
 }
 
-static void parse_timeout(const char *value)
+static unsigned int parse_timeout(const char *value)
 {
 	char *end;
 	long seconds = strtol(value, &end, 10);
 
-	if (*value == '\0' || *end != '\0' || seconds < 1 || seconds > 86400) {
-		fprintf(stderr, "unetback: --timeout is '%s', must be a number from 1 to 86400\n", value);
+	if (*value == '\0' || *end != '\0' || seconds < 1 || seconds > TIMEOUT_MAX) {
+		fprintf(stderr, "unetback: --timeout is '%s', must be a number of seconds from 1 to %d\n",
+			value, TIMEOUT_MAX);
 		exit(EXIT_FAILURE);
 	}
-	control_timeout((unsigned int)seconds);
+	return (unsigned int)seconds;
 }
 
 static void take_option(int option, struct options *options)
@@ -64,7 +73,7 @@ static void take_option(int option, struct options *options)
 		options->target = optarg;
 		break;
 	case 'T':
-		parse_timeout(optarg);
+		options->timeout = parse_timeout(optarg);
 		break;
 	default:
 		exit(EXIT_FAILURE);	/* getopt has said why */
@@ -80,7 +89,7 @@ static void parse(int argc, char *argv[], struct options *options)
 	};
 	int option;
 
-	while ((option = getopt_long(argc, argv, "hV", table, NULL)) != -1)
+	while ((option = getopt_long(argc, argv, "hVf:t:T:", table, NULL)) != -1)
 		take_option(option, options);
 	if (strcmp(options->format, "text") != 0 && strcmp(options->format, "json") != 0) {
 		fprintf(stderr, "unetback: --format is '%s', must be text or json\n", options->format);
@@ -88,56 +97,102 @@ static void parse(int argc, char *argv[], struct options *options)
 	}
 }
 
-/* How many letters two words share from the start: enough to guess what was meant. */
-static size_t likeness(const char *a, const char *b)
-{
-	size_t n = 0;
+/* --- what was meant by a word nobody knows ---------------------------------------------------- */
 
-	while (a[n] != '\0' && a[n] == b[n])
-		n++;
-	return n;
+static int least(int a, int b)
+{
+	return a < b ? a : b;
+}
+
+/* Letters to put in, take out or replace to make one word of the other (Levenshtein).  INT_MAX for
+ * words too long to be a slip of ours. */
+static int distance(const char *a, const char *b)
+{
+	int row[32], length = (int)strlen(b);
+
+	if (length >= (int)(sizeof row / sizeof *row) || strlen(a) >= sizeof row / sizeof *row)
+		return INT_MAX;
+	for (int j = 0; j <= length; j++)
+		row[j] = j;
+	for (int i = 1; a[i - 1] != '\0'; i++) {
+		int diagonal = row[0];
+
+		row[0] = i;
+		for (int j = 1; j <= length; j++) {
+			int above = row[j];
+
+			row[j] = least(least(above, row[j - 1]) + 1,
+				       diagonal + (a[i - 1] != b[j - 1]));
+			diagonal = above;
+		}
+	}
+	return row[length];
 }
 
 static const struct command *find_command(const char *name)
 {
-	const struct command *nearest = commands;
+	const struct command *nearest = NULL;
+	int best = 4;			/* farther than that is another word, not a slip */
 
 	for (const struct command *command = commands; command->name; command++) {
-		if (strcmp(command->name, name) == 0)
+		int away = distance(name, command->name);
+
+		if (away == 0)
 			return command;
-		if (likeness(command->name, name) > likeness(nearest->name, name))
+		if (away < best && away < (int)strlen(command->name)) {
+			best = away;
 			nearest = command;
+		}
 	}
-	fprintf(stderr, "unetback: unknown command '%s'; did you mean '%s'? (--help lists all)\n", name,
-		nearest->name);
+	if (nearest)
+		fprintf(stderr, "unetback: unknown command '%s'; did you mean '%s'?\n", name,
+			nearest->name);
+	else
+		fprintf(stderr, "unetback: unknown command '%s' (--help lists those there are)\n", name);
 	exit(EXIT_FAILURE);
+}
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+static int ask(const struct options *options, const struct command *command, char *const words[],
+	       int count)
+{
+	char *arguments[ARGUMENTS_MAX], *answer = NULL, format[] = "--format=json", name[32];
+	int n = 0, error;
+
+	if (strcmp(options->format, "json") == 0)
+		arguments[n++] = format;
+	for (int i = 0; i < count; i++)
+		arguments[n++] = words[i];
+	snprintf(name, sizeof name, "unetback/%s", command->name);
+	error = control_ask(options->target, options->timeout, name, n, arguments, &answer);
+	fprintf(error ? stderr : stdout, error ? "unetback: %s\n" : "%s\n", answer);
+	free(answer);
+	if (!error && fflush(stdout) != 0) {
+		perror("unetback: cannot write the answer");
+		error = -1;
+	}
+	return error;
 }
 
 int main(int argc, char *argv[])
 {
-	struct options options = { "unetbackd", "text" };
-	char *arguments[4], *answer = NULL, name[32];
+	struct options options = { "unetbackd", "text", TIMEOUT_DEFAULT };
 	const struct command *command;
-	int n = 0, error;
+	int count;
 
 	parse(argc, argv, &options);
 	if (optind >= argc) {
-		fprintf(stderr, "unetback: no command given (--help lists all)\n");
+		fprintf(stderr, "unetback: no command given (--help lists them)\n");
 		return EXIT_FAILURE;
 	}
-	command = find_command(argv[optind++]);
-	if (argc - optind > command->max_arguments) {
-		fprintf(stderr, "unetback: '%s' is one argument too many; usage: unetback %s %s\n",
-			argv[optind + command->max_arguments], command->name, command->arguments);
+	command = find_command(argv[optind]);
+	count = argc - optind - 1;
+	if (count > command->max_arguments) {
+		fprintf(stderr, "unetback: '%s' is one argument too many; usage: unetback %s%s%s\n",
+			argv[optind + 1 + command->max_arguments], command->name,
+			*command->arguments ? " " : "", command->arguments);
 		return EXIT_FAILURE;
 	}
-	if (strcmp(options.format, "json") == 0)
-		arguments[n++] = (char *)"--format=json";
-	for (; optind < argc; optind++)
-		arguments[n++] = argv[optind];
-	snprintf(name, sizeof name, "unetback/%s", command->name);
-	error = control_ask(options.target, name, n, arguments, &answer);
-	fprintf(error ? stderr : stdout, error ? "unetback: %s\n" : "%s\n", answer);
-	free(answer);
-	return error ? EXIT_FAILURE : EXIT_SUCCESS;
+	return ask(&options, command, argv + optind + 1, count) ? EXIT_FAILURE : EXIT_SUCCESS;
 }
