@@ -101,7 +101,7 @@ $(OVS_LIB): build/ovs/checksum
 ENGINE := log verdict vif_state vif_config channel pages gcopy ring events offload packet \
 	  checksum rx_queue arena guest_tx guest_rx queue_pair queue_thread instance sandbox
 # The control plane.
-CONTROL := xenbus xenstore vif_keys vif vif_life supervisor instance_process
+CONTROL := xenbus xenstore vif_keys vif vif_life supervisor supervisor_talk instance_process
 # Ports: no OVS header, linked into the instance.
 PORTS := ports tap null buffers
 # The OVS manners and the devices behind ports, linked into unetbackd and the CLI.
@@ -162,6 +162,48 @@ UNIT_TESTS := $(patsubst tests/unit/%.c,%,$(wildcard tests/unit/test_*.c))
 SYSTEM_TESTS := $(patsubst tests/system/%.c,build/asan/tests/system/%,$(wildcard tests/system/*.c))
 
 # --- simulator --------------------------------------------------------------------------------
+# simxen, its tools, the drop-in libraries (lib/, named as the real ones, for LD_LIBRARY_PATH) and
+# what lets xenstored run: the shipped binaries run in it unchanged.  The preloaded library is never
+# sanitized, as xenstored is not.
+
+SIM_PROGRAMS := simxen simxenctl simtoolstack simfront
+SIM_LIBS     := lib/libxengnttab.so.1 lib/libxenevtchn.so.1 lib/xenstored_preload.so
+SIM_TESTS    := $(patsubst tests/sim/%.c,%,$(wildcard tests/sim/test_*.c))
+SIM_NETFRONT := netfront netfront_xenbus netfront_tx netfront_rx simguest client
+SIM_simxen       := simxen simxen_domain simxen_events simxen_grants simxen_status
+SIM_simxenctl    := simxenctl client
+SIM_simtoolstack := simtoolstack simtoolstack_store client
+SIM_simfront     := simfront simfront_tap simfront_offload $(SIM_NETFRONT)
+SIM_gnttab       := gnttab gnttab_copy gntshr client
+SIM_evtchn       := evtchn client
+SIM_harness      := simtest echo_backend $(SIM_NETFRONT)
+
+define simulator
+build/$(1)/tests/sim/lib/libxengnttab.so.1: $(SIM_gnttab:%=build/$(1)/tests/sim/%.o) tests/sim/libxengnttab.map
+build/$(1)/tests/sim/lib/libxenevtchn.so.1: $(SIM_evtchn:%=build/$(1)/tests/sim/%.o) tests/sim/libxenevtchn.map
+build/$(1)/tests/sim/lib/libxen%.so.1:
+	@mkdir -p $$(@D)
+	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -shared -Wl,-soname,libxen$$*.so.1 \
+		-Wl,--version-script=tests/sim/libxen$$*.map -o $$@ $$(filter %.o,$$^)
+build/$(1)/tests/sim/lib/xenstored_preload.so: tests/sim/xenstored_preload.c | build/deps-check
+	@mkdir -p $$(@D)
+	$(CC_$(1)) $(CFLAGS) -O2 -g -shared -o $$@ $$<
+$(foreach p,$(SIM_PROGRAMS),
+build/$(1)/tests/sim/$(p): $(SIM_$(p):%=build/$(1)/tests/sim/%.o)
+	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ -lxenstore
+)
+build/$(1)/tests/sim/test_%: build/$(1)/tests/sim/test_%.o $(SIM_harness:%=build/$(1)/tests/sim/%.o) \
+		build/$(1)/tests/sim/lib/libxengnttab.so.1 build/$(1)/tests/sim/lib/libxenevtchn.so.1
+	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ -Wl,-rpath,'$$$$ORIGIN/lib' -lcmocka -lxenstore
+simulator-$(1): $(addprefix build/$(1)/tests/sim/,$(SIM_PROGRAMS) $(SIM_LIBS))
+endef
+$(foreach v,$(VARIANTS),$(eval $(call simulator,$(v))))
+.PHONY: $(VARIANTS:%=simulator-%)
+
+check check-sim: simulator-release simulator-clang simulator-asan $(SIM_TESTS:%=build/asan/tests/sim/%)
+demo-sim bench: simulator-release
+check-sim: programs | build/deps-check
+	tests/run sim
 
 # --- tests ------------------------------------------------------------------------------------
 # tests/run runs suites and counts; its last line is `N passed, N failed`.

@@ -45,6 +45,8 @@ int channel_send(int socket, const struct message *message, const int *fds, int 
 	struct msghdr header = { .msg_iov = &iov, .msg_iovlen = 1 };
 	union control control;
 
+	if (fd_count > CHANNEL_FDS_MAX)
+		return -EINVAL;
 	if (fd_count > 0) {
 		struct cmsghdr *cmsg = &control.header;
 

@@ -20,9 +20,6 @@
 #include "guest_tx.h"
 #include "offload.h"
 
-/* Linux adds XEN_NETIF_EXTRA_TYPE_XDP (5), which only backends send. */
-#define EXTRA_TYPE_LIMIT XEN_NETIF_EXTRA_TYPE_MAX
-
 /* One frame as it stands in the ring, read once. */
 struct tx_packet {
 	struct netif_tx_request slots[NETIF_SLOTS_FATAL];
@@ -70,8 +67,8 @@ static void drop(struct tx_packet *packet, enum guest_tx_verdict verdict)
 static int take_extra(struct guest_tx *tx, struct tx_packet *packet,
 		      const struct netif_extra_info *extra)
 {
-	if (extra->type == XEN_NETIF_EXTRA_TYPE_NONE || extra->type >= EXTRA_TYPE_LIMIT)
-		return fault(tx, "unknown type of extra", extra->type, EXTRA_TYPE_LIMIT - 1);
+	if (extra->type == XEN_NETIF_EXTRA_TYPE_NONE || extra->type >= NETIF_EXTRA_TYPE_LIMIT)
+		return fault(tx, "unknown type of extra", extra->type, NETIF_EXTRA_TYPE_LIMIT - 1);
 	if (extra->type == XEN_NETIF_EXTRA_TYPE_GSO) {
 		packet->has_gso = true;
 		packet->gso = *extra;
@@ -107,8 +104,8 @@ static int check_gso(struct guest_tx *tx, const struct tx_packet *packet)
 {
 	uint8_t type = packet->gso.u.gso.type;
 
-	if (!packet->has_gso)
-		return 0;
+	if (!packet->has_gso || packet->is_control || packet->verdict != GUEST_TX_SENT)
+		return 0;		/* it will not be used */
 	if (packet->gso.u.gso.size == 0)
 		return fault(tx, "GSO size", 0, UINT16_MAX);
 	if (type != XEN_NETIF_GSO_TYPE_TCPV4 && type != XEN_NETIF_GSO_TYPE_TCPV6)

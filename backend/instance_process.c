@@ -15,6 +15,7 @@
 #include "log.h"
 
 #define PATIENCE_MS 5000	/* between closing the channel and SIGKILL */
+#define CANNOT_EXECUTE 127	/* the shell's word for it */
 
 void instance_process_init(struct instance_process *process)
 {
@@ -30,7 +31,6 @@ static bool place_fd(int fd, int number)
 /* In the child, between fork and exec: only async-signal-safe calls. */
 static void __attribute__((noreturn)) become_instance(char *const argv[], int channel, int state_fd)
 {
-	static const char message[] = "unetbackd: cannot execute unetback-instance\n";
 	sigset_t none;
 	/* Out of the way of the two numbers first. */
 	int high_channel = fcntl(channel, F_DUPFD, 10), high_state = fcntl(state_fd, F_DUPFD, 10);
@@ -40,9 +40,7 @@ static void __attribute__((noreturn)) become_instance(char *const argv[], int ch
 	signal(SIGPIPE, SIG_DFL);
 	if (place_fd(high_channel, CHANNEL_FD) && place_fd(high_state, CHANNEL_STATE_FD))
 		execv(argv[0], argv);
-	if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
-		_exit(126);
-	_exit(127);
+	_exit(CANNOT_EXECUTE);
 }
 
 static int spawn(struct instance_process *process, const struct instance_program *program,
@@ -60,7 +58,14 @@ static int spawn(struct instance_process *process, const struct instance_program
 	if (process->pid == 0)
 		become_instance(argv, channel, state_fd);
 	process->pidfd = (int)syscall(SYS_pidfd_open, process->pid, 0);
-	return process->pidfd < 0 ? -errno : 0;
+	if (process->pidfd < 0) {
+		int error = -errno;
+
+		kill(process->pid, SIGKILL);
+		waitpid(process->pid, NULL, 0);
+		return error;
+	}
+	return 0;
 }
 
 int instance_process_start(struct instance_process *process, const struct instance_program *program,
@@ -92,22 +97,30 @@ void instance_process_end(struct instance_process *process, struct mono now)
 	process->kill_at = mono_add_ms(now, PATIENCE_MS);
 }
 
+void instance_process_kill(struct instance_process *process, struct mono now)
+{
+	instance_process_end(process, now);
+	process->kill_at = now;
+}
+
 bool instance_process_reaped(struct instance_process *process, struct mono now)
 {
-	if (process->channel < 0 && now.ns >= process->kill_at.ns)
+	if (process->channel < 0 && now.ns >= process->kill_at.ns) {
 		kill(process->pid, SIGKILL);
+		process->kill_at = mono_add_ms(now, PATIENCE_MS);
+	}
 	return waitpid(process->pid, &process->status, WNOHANG) == process->pid;
 }
 
-void instance_process_wait(struct instance_process *process, int ms)
+bool instance_process_wait(struct instance_process *process, int ms)
 {
 	struct pollfd fd = { .fd = process->pidfd, .events = POLLIN };
 
 	if (process->pid == 0)
-		return;
+		return false;
 	if (poll(&fd, 1, ms) <= 0)
 		kill(process->pid, SIGKILL);
-	waitpid(process->pid, &process->status, 0);
+	return waitpid(process->pid, &process->status, 0) == process->pid;
 }
 
 void instance_process_describe(const struct instance_process *process, char *text, size_t size)
@@ -118,7 +131,8 @@ void instance_process_describe(const struct instance_process *process, char *tex
 		snprintf(text, size, "killed by signal %d (%s)%s", WTERMSIG(status),
 			 strsignal(WTERMSIG(status)), WCOREDUMP(status) ? ", core dumped" : "");
 	else
-		snprintf(text, size, "exit status %d", WEXITSTATUS(status));
+		snprintf(text, size, "exit status %d%s", WEXITSTATUS(status),
+			 WEXITSTATUS(status) == CANNOT_EXECUTE ? " (the program cannot be executed)" : "");
 }
 
 void instance_process_forget(struct instance_process *process)

@@ -30,10 +30,12 @@ int instance_process_start(struct instance_process *process, const struct instan
 			   int state_fd);
 /* Closes the channel, which ends a healthy instance; reaped() kills one that is not. */
 void instance_process_end(struct instance_process *process, struct mono now);
+/* For one that cannot be trusted to end: reaped() kills it at once. */
+void instance_process_kill(struct instance_process *process, struct mono now);
 /* True once it has ended: status is set, pid stays until forget(). */
 bool instance_process_reaped(struct instance_process *process, struct mono now);
-/* Waits until it has ended, at most @ms, then kills. */
-void instance_process_wait(struct instance_process *process, int ms);
+/* Waits until it has ended, at most @ms, then kills.  False if there is none. */
+bool instance_process_wait(struct instance_process *process, int ms);
 /* In words: "exit status 1", "killed by signal 11 (Segmentation fault)". */
 void instance_process_describe(const struct instance_process *process, char *text, size_t size);
 void instance_process_forget(struct instance_process *process);	/* closes what is left; idempotent */

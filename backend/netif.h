@@ -15,10 +15,16 @@
 
 #define NETIF_RING_SIZE 256u		/* ring.h: __CONST_RING_SIZE of a page, both rings */
 
-/* netif.h: "the minimum number of slots a backend must support", called legacy maximum in Linux. */
-#define NETIF_SLOTS_MAX XEN_NETIF_NR_SLOTS_MIN
-/* Linux xen-netback fatal_skb_slots: more than this is no old frontend, it is an attack. */
-#define NETIF_SLOTS_FATAL 20u
+/* netif.h asks for XEN_NETIF_NR_SLOTS_MIN.  Linux's xen-netback counts only those behind the first
+ * (netback.c, xenvif_count_requests), so old frontends with 18 fragments and a head get away with one
+ * more: they do here, too. */
+#define NETIF_SLOTS_MAX (XEN_NETIF_NR_SLOTS_MIN + 1)
+/* Linux's fatal_skb_slots, 20, counted likewise: more is no old frontend, it is an attack. */
+#define NETIF_SLOTS_FATAL 21u
+
+/* Linux's netif.h has one more extra, XDP (5), that only backends send; a frontend that does is no
+ * broken ring. */
+#define NETIF_EXTRA_TYPE_LIMIT (XEN_NETIF_EXTRA_TYPE_HASH + 2)
 
 _Static_assert(sizeof(struct netif_tx_request) == 12, "netif.h: tx request");
 _Static_assert(sizeof(struct netif_tx_response) == 4, "netif.h: tx response");
@@ -30,6 +36,6 @@ _Static_assert(sizeof(union netif_rx_sring_entry) == 8, "netif.h: rx slot");
 _Static_assert(offsetof(struct netif_tx_sring, ring) == 64, "ring.h: header of a ring");
 _Static_assert(offsetof(struct netif_tx_sring, ring) + NETIF_RING_SIZE * 12 <= XEN_PAGE, "tx ring");
 _Static_assert(offsetof(struct netif_rx_sring, ring) + NETIF_RING_SIZE * 8 <= XEN_PAGE, "rx ring");
-_Static_assert(NETIF_SLOTS_MAX == 18, "netif.h: XEN_NETIF_NR_SLOTS_MIN");
+_Static_assert(NETIF_SLOTS_MAX == 19, "netif.h: XEN_NETIF_NR_SLOTS_MIN");
 
 #endif

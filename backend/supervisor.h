@@ -5,16 +5,24 @@
  * doubles from 1 s to 30 s and is forgotten after a minute of peace.  Grants and event channels stay
  * with the guest meanwhile, so a restart needs nothing from XenStore.
  *
- * unetbackd's one thread; nothing waits for an instance.  What an instance sends is untrusted. */
+ * A guest whose last vif disconnects may connect again in a moment, and as often as it likes; its
+ * instance stays idle for SUPERVISOR_IDLE_MS, so that this does not cost a process each time.
+ *
+ * unetbackd's one thread; nothing waits for an instance.  What an instance sends is untrusted: one that
+ * talks nonsense, or does not answer in SUPERVISOR_ANSWER_MS, is killed. */
 #ifndef BACKEND_SUPERVISOR_H
 #define BACKEND_SUPERVISOR_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 #include "clock.h"
 #include "vif_config.h"
 #include "vif_state.h"
+
+#define SUPERVISOR_IDLE_MS   2000
+#define SUPERVISOR_ANSWER_MS 10000
 
 struct supervisor;
 
@@ -23,7 +31,7 @@ struct supervisor_settings {
 	const char *instance_path;	/* the program */
 	const char *user;		/* whom instances become */
 
-	/* What became of a vif; @why is text for a person, NULL when all is well. */
+	/* What became of a vif; @why is text for a person, printable ASCII. */
 	void (*connected)(void *context, uint16_t guest, uint32_t handle);
 	void (*failed)(void *context, uint16_t guest, uint32_t handle, const char *why);
 	void (*broken)(void *context, uint16_t guest, uint32_t handle, const char *why);
@@ -37,12 +45,15 @@ void supervisor_destroy(struct supervisor *supervisor);
 
 /* Asks for @config to be connected; @config->slot is chosen here.  @port_fds (one a queue, or NULL for
  * port kinds without a device) stay the caller's and must stay open until disconnected().  Answered
- * by connected() or failed(), also across a restart of the instance.  0, or -errno with the reason
- * logged and no answer to come. */
+ * by connected() or failed(); connected() comes again after each restart of the instance.  0, or
+ * -errno with the reason in @why and no answer to come. */
 int supervisor_connect(struct supervisor *supervisor, const struct vif_config *config,
-		       const int *port_fds);
-/* Answered by disconnected(), once nothing of the guest's is held for that vif any more. */
+		       const int *port_fds, char *why, size_t why_size);
+/* Answered by disconnected(), once nothing of the guest's is held for that vif any more; perhaps
+ * before this returns. */
 void supervisor_disconnect(struct supervisor *supervisor, uint16_t guest, uint32_t handle);
+/* The guest has no more vifs: its instance need not wait for another. */
+void supervisor_guest_gone(struct supervisor *supervisor, uint16_t guest);
 
 /* Serves messages and deaths; call once a loop.  wait() registers what it waits for. */
 void supervisor_run(struct supervisor *supervisor, struct mono now);

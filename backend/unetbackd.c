@@ -5,13 +5,14 @@
  * guest page.  Ending leaves guests, devices and XenStore as they are: traffic stops until the next
  * unetbackd takes over, but no guest sees a disconnect. */
 #include <errno.h>
-#include <poll.h>
 #include <pwd.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
+#include <xenevtchn.h>
+#include <xengnttab.h>
 
 #include "../ovs-glue/daemon.h"
 #include "../ovs-glue/devices.h"
@@ -239,6 +240,40 @@ static void raise_gntalloc_limit(void)
 	fclose(file);
 }
 
+/* What only instances use, but better known before the first guest comes. */
+static int check_xen_devices(void)
+{
+	xenevtchn_handle *evtchn = xenevtchn_open(NULL, 0);
+	xengnttab_handle *gnttab;
+
+	if (!evtchn) {
+		log_error("/dev/xen/evtchn cannot be opened: %s; this must be a Xen domain with the module "
+			  "xen-evtchn loaded", strerror(errno));
+		return -ENODEV;
+	}
+	xenevtchn_close(evtchn);
+	gnttab = xengnttab_open(NULL, 0);
+	if (!gnttab) {
+		log_error("/dev/xen/gntdev cannot be opened: %s; this must be a Xen domain with the module "
+			  "xen-gntdev loaded", strerror(errno));
+		return -ENODEV;
+	}
+	xengnttab_close(gnttab);
+	return 0;
+}
+
+/* A guest takes half a dozen descriptors. */
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &limit) != 0)
+		log_warning("cannot raise the limit of open files: %s", strerror(errno));
+}
+
 static struct vifs *make_vifs(struct xenstore *store, uint16_t self)
 {
 	const struct vifs_settings settings = {
@@ -301,8 +336,11 @@ static int run(struct xenstore *store)
 	uint16_t self;
 	int error = own_domid(store, &self);
 
+	if (!error)
+		error = check_xen_devices();
 	if (!error) {
 		raise_gntalloc_limit();
+		raise_descriptor_limit();
 		vifs = make_vifs(store, self);
 		supervisor = vifs ? make_supervisor(vifs, self) : NULL;
 		error = supervisor ? serve(vifs, supervisor) : -ENOMEM;

@@ -181,9 +181,19 @@ static void show_vif(struct report *report, const struct vif_info *info)
 	show_counters(report, info);
 }
 
+static void show_row(struct report *report, const struct vif_info *info)
+{
+	report_number(report, "guest", info->guest);
+	report_string(report, "frontend_state", xenbus_state_name(info->theirs));
+	report_string(report, "backend_state", xenbus_state_name(info->ours));
+	report_string(report, "hotplug_status", info->hotplug_status);
+	report_string(report, "waiting_for", info->waiting_for);
+}
+
 static int command_list(int argc, const char *argv[], struct report *report)
 {
-	return visit_all(argc, argv, report, show_states);
+	report_table(report, "vif");
+	return visit_all(argc, argv, report, show_row);
 }
 
 static int command_show(int argc, const char *argv[], struct report *report)

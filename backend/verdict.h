@@ -14,7 +14,7 @@
 	X(SENT,		"sent",			"handed to the port")                              \
 	X(CONTROL,	"control",		"a request without a frame, such as a multicast filter change") \
 	X(TOO_SHORT,	"too-short",		"less than 14 bytes, the Ethernet header")         \
-	X(TOO_MANY_SLOTS, "too-many-slots",	"more than 18 slots; answered with an error")      \
+	X(TOO_MANY_SLOTS, "too-many-slots",	"more than 19 slots; answered with an error")      \
 	X(SLOT_TOO_LARGE, "slot-too-large",	"a later slot is larger than what is left of the frame") \
 	X(COPY_FAILED,	"copy-failed",		"a grant could not be copied (status of the hypervisor)") \
 	X(BAD_OFFLOAD,	"bad-offload",		"checksum or segmentation asked of a frame that is not TCP or UDP") \

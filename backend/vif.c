@@ -8,13 +8,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
 #include "vif_internal.h"
+#include "vif_keys.h"
 
 #define BACKEND_ROOT "backend/vif"
 #define BACKEND_TOKEN "backend"
 #define VIFS_MAX 4096		/* entries that one unetbackd keeps; the toolstack makes them */
-#define EVENTS_A_TURN 1024
+#define EVENTS_A_TURN 4096
+#define DOMID_MAX  0x7fef	/* below DOMID_FIRST_RESERVED */
+#define HANDLE_MAX 65535
+#define TOKEN_FORMAT "%u/%u"
+
+/* A vif that keeps changing is looked at at once LOOK_BURST times, and then at a slower pace: what a
+ * guest costs by rewriting its keys is bounded, and a life cycle (a dozen looks) never waits. */
+#define LOOK_BURST   60
+#define LOOK_SLOW_MS 100
 
 /* A decimal number without sign or leading zeros; -1 for anything else. */
 static long parse_name(const char *text, long max)
@@ -40,15 +48,13 @@ static struct vif *find_vif(const struct vifs *vifs, long guest, long handle)
 
 static void add_vif(struct vifs *vifs, uint16_t guest, uint32_t handle)
 {
-	struct vif *vif;
+	struct vif *vif = vifs->count < VIFS_MAX ? calloc(1, sizeof *vif) : NULL;
 
-	if (vifs->count >= VIFS_MAX) {
-		log_error("vif%u.%u is one more than the %d that are served", guest, handle, VIFS_MAX);
-		return;
-	}
-	vif = calloc(1, sizeof *vif);
 	if (!vif) {
-		log_error("vif%u.%u: no memory", guest, handle);
+		if (!vifs->full)
+			log_error("vif%u.%u is not served, nor any further: %u are, memory or the limit "
+				  "of %d is reached", guest, handle, vifs->count, VIFS_MAX);
+		vifs->full = true;
 		return;
 	}
 	vif->vifs = vifs;
@@ -58,7 +64,7 @@ static void add_vif(struct vifs *vifs, uint16_t guest, uint32_t handle)
 	vif->marked = true;
 	snprintf(vif->name, sizeof vif->name, "vif%u.%u", guest, handle);
 	snprintf(vif->backend, sizeof vif->backend, BACKEND_ROOT "/%u/%u", guest, handle);
-	snprintf(vif->token, sizeof vif->token, "%u/%u", guest, handle);
+	snprintf(vif->token, sizeof vif->token, TOKEN_FORMAT, guest, handle);
 	vif->next = vifs->list;
 	vifs->list = vif;
 	vifs->count++;
@@ -67,32 +73,60 @@ static void add_vif(struct vifs *vifs, uint16_t guest, uint32_t handle)
 
 /* --- finding ---------------------------------------------------------------------------------- */
 
+/* An entry that may be new and ours.  It counts once it has a state: a folder without is on its way
+ * in, or out. */
+static void consider(struct vifs *vifs, uint16_t guest, uint32_t handle)
+{
+	char path[XENSTORE_PATH], state[16];
+
+	if (find_vif(vifs, guest, handle) || !vifs->settings.serves(guest, handle))
+		return;
+	snprintf(path, sizeof path, BACKEND_ROOT "/%u/%u/state", guest, handle);
+	if (xenstore_read(vifs->settings.store, path, state, sizeof state) != -ENOENT)
+		add_vif(vifs, guest, handle);
+}
+
+/* Only root writes there, but once is enough for each name that is no vif. */
+static void complain(struct vifs *vifs, const char *folder, const char *name, const char *what)
+{
+	char quoted[ODD_NAME_SIZE / 2], path[ODD_NAME_SIZE];
+
+	vif_keys_quote(name, quoted, sizeof quoted);
+	snprintf(path, sizeof path, "%s/%s", folder, quoted);
+	for (uint32_t i = 0; i < vifs->odd_count; i++)
+		if (strcmp(vifs->odd_names[i], path) == 0)
+			return;
+	if (vifs->odd_count == ODD_NAMES_MAX)
+		return;
+	memcpy(vifs->odd_names[vifs->odd_count++], path, sizeof path);
+	log_warning("%s is left alone: %s", path, what);
+}
+
 struct scan { struct vifs *vifs; uint16_t guest; };
 
 static void scan_handle(void *context, const char *name)
 {
 	const struct scan *scan = context;
-	long handle = parse_name(name, 65535);
+	long handle = parse_name(name, HANDLE_MAX);
+	char path[XENSTORE_PATH];
 
 	if (handle < 0) {
-		log_warning(BACKEND_ROOT "/%u/%.40s: not a vif, names are numbers from 0 to 65535",
-			    scan->guest, name);
+		snprintf(path, sizeof path, BACKEND_ROOT "/%u", scan->guest);
+		complain(scan->vifs, path, name, "names of vifs are numbers from 0 to 65535");
 		return;
 	}
-	if (!find_vif(scan->vifs, scan->guest, handle) &&
-	    scan->vifs->settings.serves(scan->guest, (uint32_t)handle))
-		add_vif(scan->vifs, scan->guest, (uint32_t)handle);
+	consider(scan->vifs, scan->guest, (uint32_t)handle);
 }
 
 static void scan_guest(void *context, const char *name)
 {
 	struct vifs *vifs = context;
-	long guest = parse_name(name, 0x7fef);
+	long guest = parse_name(name, DOMID_MAX);
 	char path[XENSTORE_PATH];
 	struct scan scan;
 
 	if (guest < 0) {
-		log_warning(BACKEND_ROOT "/%.40s: not a guest, names are domids from 0 to 32751", name);
+		complain(vifs, BACKEND_ROOT, name, "names of guests are domids, numbers from 0 to 32751");
 		return;
 	}
 	scan = (struct scan){ vifs, (uint16_t)guest };
@@ -110,23 +144,36 @@ static void scan_all(struct vifs *vifs)
 
 /* --- events ----------------------------------------------------------------------------------- */
 
-/* @path is backend/vif[/D[/N[/key]]]: mark that vif, or look for new ones. */
+/* A folder came or went: each vif below it must look whether it is still there. */
+static void folder_event(struct vifs *vifs, long guest)
+{
+	vifs->scan = true;
+	for (struct vif *vif = vifs->list; vif; vif = vif->next)
+		if (guest < 0 || vif->guest == guest)
+			vif->marked = true;
+}
+
+/* @path is backend/vif[/D[/N[/key...]]], or an absolute form of it. */
 static void backend_event(struct vifs *vifs, const char *path)
 {
-	unsigned int guest, handle;
-	struct vif *vif = NULL;
 	const char *below = strstr(path, BACKEND_ROOT "/");
+	char guest_name[8] = "", handle_name[8] = "";
+	long guest, handle;
+	struct vif *vif;
 
-	if (below && sscanf(below + strlen(BACKEND_ROOT "/"), "%5u/%5u", &guest, &handle) == 2)
-		vif = find_vif(vifs, guest, handle);
+	if (below)
+		sscanf(below + strlen(BACKEND_ROOT "/"), "%7[^/]/%7[^/]", guest_name, handle_name);
+	guest = parse_name(guest_name, DOMID_MAX);
+	handle = parse_name(handle_name, HANDLE_MAX);
+	if (guest < 0 || handle < 0) {
+		folder_event(vifs, guest);
+		return;
+	}
+	vif = find_vif(vifs, guest, handle);
 	if (vif)
 		vif->marked = true;
 	else
-		vifs->scan = true;
-	/* A guest's whole folder went: each of its vifs must see that it is gone. */
-	if (!vif && below)
-		for (vif = vifs->list; vif; vif = vif->next)
-			vif->marked = true;
+		consider(vifs, (uint16_t)guest, (uint32_t)handle);
 }
 
 static void frontend_event(struct vifs *vifs, const char *token)
@@ -160,11 +207,47 @@ static int take_events(struct vifs *vifs)
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
+static bool guest_has_vif(const struct vifs *vifs, uint16_t guest)
+{
+	const struct vif *vif = vifs->list;
+
+	while (vif && vif->guest != guest)
+		vif = vif->next;
+	return vif;
+}
+
 static void free_vif(struct vifs *vifs, struct vif *vif)
 {
 	vif_release(vif);
 	vifs->count--;
 	free(vif);
+}
+
+/* The vif is over.  If the toolstack has made it again meanwhile, the next scan finds it. */
+static void remove_vif(struct vifs *vifs, struct vif **link)
+{
+	struct vif *vif = *link;
+	uint16_t guest = vif->guest;
+
+	*link = vif->next;
+	free_vif(vifs, vif);
+	vifs->full = false;
+	vifs->scan = true;
+	if (!guest_has_vif(vifs, guest))
+		supervisor_guest_gone(vifs->supervisor, guest);
+}
+
+static int64_t pause_after_look(struct vif *vif, struct mono now)
+{
+	int64_t earned = mono_ms_between(vif->look_refill, now) / LOOK_SLOW_MS;
+
+	if (earned > 0) {
+		vif->looks = earned >= vif->looks ? 0 : vif->looks - (uint32_t)earned;
+		vif->look_refill = now;
+	}
+	if (vif->looks < LOOK_BURST)
+		vif->looks++;
+	return vif->looks < LOOK_BURST ? VIF_LOOK_MS : LOOK_SLOW_MS;
 }
 
 static void look_at_marked(struct vifs *vifs, struct mono now)
@@ -176,10 +259,9 @@ static void look_at_marked(struct vifs *vifs, struct mono now)
 
 		if (vif->marked && now.ns >= vif->next_look.ns) {
 			vif->marked = false;
-			vif->next_look = mono_add_ms(now, VIF_LOOK_MS);
+			vif->next_look = mono_add_ms(now, pause_after_look(vif, now));
 			if (vif_look(vif)) {
-				*link = vif->next;
-				free_vif(vifs, vif);
+				remove_vif(vifs, link);
 				continue;
 			}
 		}
@@ -207,6 +289,8 @@ void vifs_wait(struct vifs *vifs, void (*wait_fd)(int fd, short events),
 	       void (*wait_until)(struct mono when))
 {
 	wait_fd(xenstore_fd(vifs->settings.store), POLLIN);
+	if (vifs->scan)
+		wait_until((struct mono){ 0 });
 	for (const struct vif *vif = vifs->list; vif; vif = vif->next)
 		if (vif->marked)
 			wait_until(vif->next_look);
@@ -296,7 +380,7 @@ void vifs_disconnected(void *context, uint16_t guest, uint32_t handle)
 static const char *waiting_for(const struct vif *vif)
 {
 	if (vif->refused)
-		return "removal: its entry in XenStore makes no sense";
+		return "the toolstack to remove it: it cannot be served, see last_error";
 	if (vif->rings == RINGS_CONNECTING)
 		return "the guest's instance to connect the rings";
 	if (vif->rings == RINGS_DISCONNECTING)

@@ -1,6 +1,5 @@
 /* vif_config.c - checks a vif's configuration; see vif_config.h */
 #include <errno.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -44,22 +43,61 @@ static int check_ranges(const struct vif_config *config, char *why, unsigned int
 	return 0;
 }
 
-static bool ended(const char *text, size_t size)
+static int refuse_equal(char *why, unsigned int size, uint32_t queue, uint32_t ref)
 {
-	return text[0] != '\0' && memchr(text, '\0', size);
+	snprintf(why, size, "queue %u: tx-ring-ref and rx-ring-ref are both %u, they must differ", queue,
+		 ref);
+	return -EINVAL;
 }
 
 static int check_queue(const struct vif_config *config, uint32_t i, char *why, unsigned int size)
 {
 	const struct queue_config *queue = &config->queues[i];
+	const struct { const char *name; uint32_t value, min, max; } rows[] = {
+		{ "tx-ring-ref", queue->tx_ring_ref, VIF_REF_MIN, UINT32_MAX },
+		{ "rx-ring-ref", queue->rx_ring_ref, VIF_REF_MIN, UINT32_MAX },
+		{ "event channel for tx", queue->tx_port, 1, VIF_PORT_MAX },
+		{ "event channel for rx", queue->rx_port, 1, VIF_PORT_MAX },
+	};
 
-	if (queue->tx_ring_ref == queue->rx_ring_ref) {
-		snprintf(why, size, "queue %u: tx-ring-ref and rx-ring-ref are both %u, they must differ",
-			 i, queue->tx_ring_ref);
+	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
+		if (rows[r].value < rows[r].min || rows[r].value > rows[r].max)
+			return refuse(why, size, rows[r].name, rows[r].value, rows[r].min, rows[r].max);
+	if (queue->tx_ring_ref == queue->rx_ring_ref)
+		return refuse_equal(why, size, i, queue->tx_ring_ref);
+	return 0;
+}
+
+static int check_features(uint32_t features, char *why, unsigned int size)
+{
+	static const struct { uint32_t bit, needs; } rows[] = {
+		{ VIF_F_GSO_TCPV4, VIF_F_GSO_TCPV4_NEEDS }, { VIF_F_GSO_TCPV6, VIF_F_GSO_TCPV6_NEEDS },
+	};
+
+	if (features & ~VIF_F_ALL)
+		return refuse(why, size, "features", features, 0, VIF_F_ALL);
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if ((features & rows[i].bit) && (features & rows[i].needs) != rows[i].needs) {
+			snprintf(why, size, "features are 0x%x, 0x%x needs 0x%x", features, rows[i].bit,
+				 rows[i].needs);
+			return -EINVAL;
+		}
+	return 0;
+}
+
+/* Names that logs and thread names are made of: what they say must be true. */
+static int check_names(const struct vif_config *config, char *why, unsigned int size)
+{
+	char expected[VIF_NAME_MAX];
+
+	snprintf(expected, sizeof expected, "vif%u.%u", config->guest, config->handle);
+	if (strncmp(config->name, expected, sizeof config->name) != 0) {
+		snprintf(why, size, "name is not %s", expected);
 		return -EINVAL;
 	}
-	if (queue->tx_port == 0 || queue->rx_port == 0) {
-		snprintf(why, size, "queue %u: event channel 0 does not exist", i);
+	if (config->port_kind[0] == '\0' ||
+	    !memchr(config->port_kind, '\0', sizeof config->port_kind)) {
+		snprintf(why, size, "port_kind is empty or too long");
 		return -EINVAL;
 	}
 	return 0;
@@ -75,13 +113,9 @@ int vif_config_check(const struct vif_config *config, char *why, unsigned int si
 		return refuse(why, size, "guest", config->guest, 0, DOMID_LIMIT - 1);
 	if (config->self >= DOMID_LIMIT)
 		return refuse(why, size, "self", config->self, 0, DOMID_LIMIT - 1);
-	if (config->features & ~VIF_F_ALL)
-		return refuse(why, size, "features", config->features, 0, VIF_F_ALL);
-	if (!ended(config->name, sizeof config->name) ||
-	    !ended(config->port_kind, sizeof config->port_kind)) {
-		snprintf(why, size, "name or port_kind is empty or too long");
-		return -EINVAL;
-	}
+	error = check_features(config->features, why, size);
+	if (!error)
+		error = check_names(config, why, size);
 	for (uint32_t i = 0; !error && i < config->queue_count; i++)
 		error = check_queue(config, i, why, size);
 	return error;

@@ -22,6 +22,12 @@
 #define VIF_F_CSUM_IPV6  (1u << 4)	/* feature-ipv6-csum-offload: off unless asked for */
 #define VIF_F_RX_NOTIFY  (1u << 5)	/* feature-rx-notify: guest signals new rx requests */
 #define VIF_F_ALL        0x3fu
+/* Frames to be cut into segments are larger than a slot and have no checksum yet. */
+#define VIF_F_GSO_TCPV4_NEEDS (VIF_F_SG | VIF_F_CSUM_IPV4)
+#define VIF_F_GSO_TCPV6_NEEDS (VIF_F_SG | VIF_F_CSUM_IPV6)
+
+#define VIF_REF_MIN  1u			/* reference 0 is the console's in every guest (grant_table.h) */
+#define VIF_PORT_MAX 0x1ffffu		/* EVTCHN_FIFO_NR_CHANNELS - 1 (event_channel.h) */
 
 struct queue_config {
 	uint32_t tx_ring_ref, rx_ring_ref;	/* grant references of the two ring pages */

@@ -27,17 +27,21 @@ struct vif {
 	bool watching;			/* the frontend's state */
 
 	bool marked;			/* something changed: look at it */
-	struct mono next_look;
+	struct mono next_look, look_refill;
+	uint32_t looks;			/* lately; see pause_after_look() */
 
 	enum xenbus_state ours, theirs;
 	enum xenbus_state after;	/* where the action in hand leads */
 	enum vif_rings rings;
 	bool announced;			/* the device is up and our Connected is written */
+	bool adopted;			/* found in another daemon's state, and not yet ours */
 	bool online, gone;		/* gone: the toolstack has removed the entry */
+	bool detaching;			/* the toolstack waits for Closed, and the frontend will not help */
 	bool refused;			/* nothing more is done for it until it is removed */
 	bool failed;			/* something of ours failed: wait for the frontend to move */
 	enum xenbus_state failed_at;	/* its state then */
 	struct log_limiter limiter;	/* a guest may connect and fail as often as it likes */
+	char their_text[VIF_STATUS_MAX];	/* of the frontend's state, fit for a log */
 	char hotplug_status[VIF_STATUS_MAX];
 	char last_error[VIF_REASON_MAX];
 
@@ -46,12 +50,19 @@ struct vif {
 	struct vif_config config;
 };
 
+#define ODD_NAMES_MAX 32
+#define ODD_NAME_SIZE 80
+
 struct vifs {
 	struct vifs_settings settings;
 	struct supervisor *supervisor;
 	struct vif *list;
 	uint32_t count;
 	bool scan;			/* look for entries that appeared */
+	bool full;			/* VIFS_MAX was reached, and said */
+	/* What stands below backend/vif and is no vif: said once each. */
+	char odd_names[ODD_NAMES_MAX][ODD_NAME_SIZE];
+	uint32_t odd_count;
 };
 
 /* Looks at one vif and does what is to be done: one turn of its life.  True if it is over and the vif
@@ -59,8 +70,7 @@ struct vifs {
 bool vif_look(struct vif *vif);
 void vif_release(struct vif *vif);	/* watches; the device stays unless @vif is gone */
 
-/* Keeps @why, logs it and writes it to the error node; vif_fail() closes as well. */
-void vif_error(struct vif *vif, const char *why);
+/* Keeps @why, logs it, writes it to the error node and closes. */
 void vif_fail(struct vif *vif, const char *why);
 
 /* The supervisor's answers. */

@@ -1,4 +1,7 @@
-/* vif_keys.c - the XenStore keys of a vif; see vif_keys.h */
+/* vif_keys.c - the XenStore keys of a vif; see vif_keys.h
+ *
+ * First every key of the table is read and checked alone, into a plain struct; then what must hold
+ * between them is checked.  A key that a later protocol feature adds is a row, or an offer. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -7,12 +10,6 @@
 #include <string.h>
 
 #include "vif_keys.h"
-
-/* MTU of a TAP: 65535 less the Ethernet header (drivers/net/tun.c, MAX_MTU). */
-#define MTU_MIN 68
-#define MTU_MAX 65521
-#define MTU_DEFAULT 1500
-#define MTU_WITHOUT_SG 1500		/* one slot must hold it (xen-netback, xenvif_close) */
 
 const struct vif_offer vif_offers[] = {
 	{ "feature-sg", "1" },
@@ -24,15 +21,49 @@ const struct vif_offer vif_offers[] = {
 	{ "feature-split-event-channels", "1" },
 	{ NULL, NULL },
 };
+_Static_assert(sizeof vif_offers / sizeof *vif_offers <= VIF_OFFERS_MAX, "VIF_OFFERS_MAX");
 
-/* Keys that stand for a bit of features: "0" or "1". */
-static const struct { const char *key; uint32_t bit; bool inverted; } feature_keys[] = {
-	{ "feature-sg",                VIF_F_SG,        false },
-	{ "feature-gso-tcpv4",         VIF_F_GSO_TCPV4, false },
-	{ "feature-gso-tcpv6",         VIF_F_GSO_TCPV6, false },
-	{ "feature-no-csum-offload",   VIF_F_CSUM_IPV4, true },	/* absent: offload is on */
-	{ "feature-ipv6-csum-offload", VIF_F_CSUM_IPV6, false },	/* absent: offload is off */
-	{ "feature-rx-notify",         VIF_F_RX_NOTIFY, false },
+/* MTU of a TAP: 65535 less the Ethernet header (drivers/net/tun.c, MAX_MTU). */
+#define MTU_MIN 68
+#define MTU_MAX 65521
+#define MTU_DEFAULT 1500
+#define MTU_WITHOUT_SG 1500		/* one slot must hold it (as in xen-netback) */
+
+struct values {
+	uint32_t rx_copy;
+	uint32_t tx_ring_ref, rx_ring_ref;
+	uint32_t tx_port, rx_port, port;	/* 0: not there */
+	uint32_t sg, no_csum4, csum6, gso4, gso6, rx_notify;
+	uint32_t mtu;
+};
+
+#define REQUIRED -1
+#define INTO(member) offsetof(struct values, member)
+#define FRONT VIF_KEY_FRONTEND
+#define BACK  VIF_KEY_BACKEND
+
+static const struct key {
+	const char *name;
+	enum vif_key_side side;
+	uint32_t min, max;
+	int64_t absent;			/* the value of a key that is not there */
+	size_t into;
+} keys[] = {
+	/* name                    written  range                       absent       into */
+	{ "request-rx-copy",           FRONT, 0, 1,                     0,           INTO(rx_copy) },
+	{ "tx-ring-ref",               FRONT, VIF_REF_MIN, UINT32_MAX,  REQUIRED,    INTO(tx_ring_ref) },
+	{ "rx-ring-ref",               FRONT, VIF_REF_MIN, UINT32_MAX,  REQUIRED,    INTO(rx_ring_ref) },
+	{ "event-channel-tx",          FRONT, 1, VIF_PORT_MAX,          0,           INTO(tx_port) },
+	{ "event-channel-rx",          FRONT, 1, VIF_PORT_MAX,          0,           INTO(rx_port) },
+	{ "event-channel",             FRONT, 1, VIF_PORT_MAX,          0,           INTO(port) },
+	{ "feature-sg",                FRONT, 0, 1,                     0,           INTO(sg) },
+	{ "feature-no-csum-offload",   FRONT, 0, 1,                     0,           INTO(no_csum4) },
+	{ "feature-ipv6-csum-offload", FRONT, 0, 1,                     0,           INTO(csum6) },
+	{ "feature-gso-tcpv4",         FRONT, 0, 1,                     0,           INTO(gso4) },
+	{ "feature-gso-tcpv6",         FRONT, 0, 1,                     0,           INTO(gso6) },
+	{ "feature-rx-notify",         FRONT, 0, 1,                     0,           INTO(rx_notify) },
+	/* Never the frontend's copy: a guest that could write it would set the MTU of the bridge. */
+	{ "mtu",                       BACK,  MTU_MIN, MTU_MAX,         MTU_DEFAULT, INTO(mtu) },
 };
 
 struct reader {
@@ -49,7 +80,7 @@ void vif_keys_quote(const char *value, char *out, size_t size)
 	for (; *value && used + 5 <= size; value++) {
 		unsigned char c = (unsigned char)*value;
 
-		if (isprint(c) && c != '\\')
+		if (c >= ' ' && c <= '~' && c != '\\')
 			out[used++] = (char)c;
 		else
 			used += (size_t)snprintf(out + used, size - used, "\\x%02x", c);
@@ -57,15 +88,22 @@ void vif_keys_quote(const char *value, char *out, size_t size)
 	out[used] = '\0';
 }
 
-static int refuse(const struct reader *reader, const char *key, const char *value,
-		  uint32_t min, uint32_t max)
+/* --- one key ---------------------------------------------------------------------------------- */
+
+static int refuse(const struct reader *reader, const struct key *key, const char *is)
 {
-	char quoted[VIF_KEY_VALUE_MAX * 4];
+	snprintf(reader->why, reader->why_size, "%s %s, must be a number from %u to %u", key->name, is,
+		 key->min, key->max);
+	return -EINVAL;
+}
+
+static int refuse_value(const struct reader *reader, const struct key *key, const char *value)
+{
+	char quoted[VIF_KEY_VALUE_MAX * 2], is[sizeof quoted + 8];
 
 	vif_keys_quote(value, quoted, sizeof quoted);
-	snprintf(reader->why, reader->why_size, "%s is '%s', must be a number from %u to %u", key,
-		 quoted, min, max);
-	return -EINVAL;
+	snprintf(is, sizeof is, "is '%s'", quoted);
+	return refuse(reader, key, is);
 }
 
 /* Decimal digits only: no sign, no blanks, nothing behind, no overflow. */
@@ -86,131 +124,130 @@ static bool parse_number(const char *value, uint32_t *number)
 	return true;
 }
 
-/* 0, -ENOENT without a word if the key is not there, or another error with the reason. */
-static int read_number(const struct reader *reader, enum vif_key_side side, const char *key,
-		       uint32_t min, uint32_t max, uint32_t *number)
+static int read_key(const struct reader *reader, const struct key *key, uint32_t *number)
 {
 	char value[VIF_KEY_VALUE_MAX];
-	int error = reader->read(reader->context, side, key, value, sizeof value);
+	int error = reader->read(reader->context, key->side, key->name, value, sizeof value);
 
-	if (error == -ENOENT)
-		return error;
-	if (error == -EMSGSIZE)
-		return refuse(reader, key, "(too long)", min, max);
-	if (error) {
-		snprintf(reader->why, reader->why_size, "%s cannot be read: %s", key, strerror(-error));
-		return error;
-	}
-	if (!parse_number(value, number) || *number < min || *number > max)
-		return refuse(reader, key, value, min, max);
-	return 0;
-}
-
-static int read_required(const struct reader *reader, const char *key, uint32_t min, uint32_t max,
-			 uint32_t *number)
-{
-	int error = read_number(reader, VIF_KEY_FRONTEND, key, min, max, number);
-
-	if (error == -ENOENT) {
-		snprintf(reader->why, reader->why_size,
-			 "%s is missing, must be a number from %u to %u", key, min, max);
-		error = -EINVAL;
-	}
-	return error;
-}
-
-/* The split pair if its first key is there, else the one channel for both. */
-static int read_event_channels(const struct reader *reader, struct queue_config *queue)
-{
-	int error = read_number(reader, VIF_KEY_FRONTEND, "event-channel-tx", 1, UINT32_MAX,
-				&queue->tx_port);
-
-	if (error == 0) {
-		error = read_required(reader, "event-channel-rx", 1, UINT32_MAX, &queue->rx_port);
-		if (error == 0 && queue->rx_port == queue->tx_port) {
-			snprintf(reader->why, reader->why_size, "event-channel-tx and "
-				 "event-channel-rx are both %u, they must differ", queue->tx_port);
-			error = -EINVAL;
-		}
-		return error;
-	}
-	if (error != -ENOENT)
-		return error;
-	error = read_required(reader, "event-channel", 1, UINT32_MAX, &queue->tx_port);
-	queue->rx_port = queue->tx_port;
-	return error;
-}
-
-static int read_queue(const struct reader *reader, struct queue_config *queue)
-{
-	int error = read_required(reader, "tx-ring-ref", 0, UINT32_MAX, &queue->tx_ring_ref);
-
-	if (!error)
-		error = read_required(reader, "rx-ring-ref", 0, UINT32_MAX, &queue->rx_ring_ref);
-	if (!error && queue->tx_ring_ref == queue->rx_ring_ref) {
-		snprintf(reader->why, reader->why_size,
-			 "tx-ring-ref and rx-ring-ref are both %u, they must differ",
-			 queue->tx_ring_ref);
-		error = -EINVAL;
-	}
-	return error ? error : read_event_channels(reader, queue);
-}
-
-static int read_features(const struct reader *reader, uint32_t *features)
-{
-	*features = 0;
-	for (size_t i = 0; i < sizeof feature_keys / sizeof *feature_keys; i++) {
-		uint32_t value = 0;
-		int error = read_number(reader, VIF_KEY_FRONTEND, feature_keys[i].key, 0, 1, &value);
-
-		if (error && error != -ENOENT)
-			return error;
-		if (value != feature_keys[i].inverted)
-			*features |= feature_keys[i].bit;
-	}
-	return 0;
-}
-
-/* Data is only ever copied to the guest: flipping pages, which RHEL 5 can still ask for, is gone. */
-static int read_rx_copy(const struct reader *reader)
-{
-	uint32_t copy = 0;
-	int error = read_number(reader, VIF_KEY_FRONTEND, "request-rx-copy", 0, 1, &copy);
-
-	if (error && error != -ENOENT)
-		return error;
-	if (copy == 1)
+	if (error == -ENOENT && key->absent != REQUIRED) {
+		*number = (uint32_t)key->absent;
 		return 0;
-	snprintf(reader->why, reader->why_size, "request-rx-copy is %s, must be 1: this backend copies "
-		 "and cannot flip pages; set the frontend to copy mode", error ? "missing" : "0");
+	}
+	switch (error) {
+	case 0:
+		if (parse_number(value, number) && *number >= key->min && *number <= key->max)
+			return 0;
+		return refuse_value(reader, key, value);
+	case -ENOENT:
+		return refuse(reader, key, "is missing");
+	case -EMSGSIZE:
+		return refuse(reader, key, "is too long");
+	case -EILSEQ:
+		return refuse(reader, key, "has a NUL in it");
+	default:
+		snprintf(reader->why, reader->why_size, "%s cannot be read: %s", key->name,
+			 strerror(-error));
+		return error;
+	}
+}
+
+static int read_all(const struct reader *reader, struct values *values)
+{
+	int error = 0;
+
+	for (size_t i = 0; !error && i < sizeof keys / sizeof *keys; i++) {
+		uint32_t number = 0;
+
+		error = read_key(reader, &keys[i], &number);
+		memcpy((char *)values + keys[i].into, &number, sizeof number);
+	}
+	return error;
+}
+
+/* --- what must hold between keys -------------------------------------------------------------- */
+
+static int refuse_equal(const struct reader *reader, const char *one, const char *other,
+			uint32_t number)
+{
+	snprintf(reader->why, reader->why_size, "%s and %s are both %u, they must differ", one, other,
+		 number);
 	return -EINVAL;
 }
 
-static int read_mtu(const struct reader *reader, struct vif_config *config)
+/* Data is only ever copied to the guest: flipping pages, which RHEL 5 can still ask for, is gone. */
+static int check_rx_copy(const struct reader *reader, const struct values *values)
 {
-	int error;
+	if (values->rx_copy == 1)
+		return 0;
+	snprintf(reader->why, reader->why_size, "request-rx-copy is missing or 0, must be 1: this "
+		 "backend copies and cannot flip pages; set the frontend to copy mode");
+	return -EINVAL;
+}
 
-	config->mtu = MTU_DEFAULT;
-	error = read_number(reader, VIF_KEY_BACKEND, "mtu", MTU_MIN, MTU_MAX, &config->mtu);
-	if (error && error != -ENOENT)
-		return error;
-	if (!(config->features & VIF_F_SG) && config->mtu > MTU_WITHOUT_SG)
-		config->mtu = MTU_WITHOUT_SG;
-	return 0;
+/* The split pair if both its keys are there, else the one channel for both. */
+static int choose_ports(const struct reader *reader, const struct values *values,
+			struct queue_config *queue)
+{
+	queue->tx_port = values->tx_port;
+	queue->rx_port = values->rx_port;
+	if (values->tx_port && values->tx_port == values->rx_port)
+		return refuse_equal(reader, "event-channel-tx", "event-channel-rx", values->tx_port);
+	if (values->tx_port && values->rx_port)
+		return 0;
+	queue->tx_port = queue->rx_port = values->port;
+	if (values->port)
+		return 0;
+	snprintf(reader->why, reader->why_size, "%s is missing, must be a number from 1 to %u",
+		 values->tx_port ? "event-channel-rx" :
+		 values->rx_port ? "event-channel-tx" : "event-channel", VIF_PORT_MAX);
+	return -EINVAL;
+}
+
+static int choose_queue(const struct reader *reader, const struct values *values,
+			struct queue_config *queue)
+{
+	queue->tx_ring_ref = values->tx_ring_ref;
+	queue->rx_ring_ref = values->rx_ring_ref;
+	if (queue->tx_ring_ref == queue->rx_ring_ref)
+		return refuse_equal(reader, "tx-ring-ref", "rx-ring-ref", queue->tx_ring_ref);
+	return choose_ports(reader, values, queue);
+}
+
+/* A feature counts only with those it builds on, as Linux's netdev_fix_features has it: a frame to be
+ * cut into segments is larger than a slot and has no checksum yet. */
+static uint32_t choose_features(const struct values *values)
+{
+	const struct { bool asked; uint32_t bit, needs; } rows[] = {
+		{ values->sg,        VIF_F_SG,        0 },
+		{ !values->no_csum4, VIF_F_CSUM_IPV4, 0 },	/* absent: offload is on */
+		{ values->csum6,     VIF_F_CSUM_IPV6, 0 },	/* absent: offload is off */
+		{ values->gso4,      VIF_F_GSO_TCPV4, VIF_F_GSO_TCPV4_NEEDS },
+		{ values->gso6,      VIF_F_GSO_TCPV6, VIF_F_GSO_TCPV6_NEEDS },
+		{ values->rx_notify, VIF_F_RX_NOTIFY, 0 },
+	};
+	uint32_t features = 0;
+
+	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+		if (rows[i].asked && (features & rows[i].needs) == rows[i].needs)
+			features |= rows[i].bit;
+	return features;
 }
 
 int vif_keys_read(vif_key_read *read, void *context, struct vif_config *config,
 		  char *why, size_t why_size)
 {
 	const struct reader reader = { read, context, why, why_size };
-	int error = read_rx_copy(&reader);
+	struct values values = { 0 };
+	int error = read_all(&reader, &values);
 
+	if (!error)
+		error = check_rx_copy(&reader, &values);
 	config->queue_count = 1;
 	if (!error)
-		error = read_queue(&reader, &config->queues[0]);
-	if (!error)
-		error = read_features(&reader, &config->features);
-	if (!error)
-		error = read_mtu(&reader, config);
+		error = choose_queue(&reader, &values, &config->queues[0]);
+	config->features = choose_features(&values);
+	config->mtu = values.mtu;
+	if (!(config->features & VIF_F_SG) && config->mtu > MTU_WITHOUT_SG)
+		config->mtu = MTU_WITHOUT_SG;
 	return error;
 }

@@ -1,8 +1,9 @@
 /* vif_keys.h - the XenStore keys of a vif, read strictly
  *
- * A table has a row a key: where it stands, its range, its default, where it goes.  What stands below
- * the frontend's directory was written by the guest and may be anything: it is a decimal number in
- * its range, or the vif does not connect and the reason names key and value.
+ * A table has a row a key: who wrote it, its range, what stands for it when it is missing, where it
+ * goes.  What stands below the frontend's directory was written by the guest and may be anything: each
+ * key is a decimal number in its range, or the vif does not connect and the reason names key, value
+ * and range.
  *
  * Pure but for @read. */
 #ifndef BACKEND_VIF_KEYS_H
@@ -16,20 +17,21 @@
 
 enum vif_key_side { VIF_KEY_FRONTEND, VIF_KEY_BACKEND };
 
-/* Reads one key: 0 with a NUL-ended value, -ENOENT, -EMSGSIZE if it is longer than @size allows, or
- * another -errno. */
+/* Reads one key: 0 with a NUL-ended value, -ENOENT, -EMSGSIZE if it is longer than @size allows,
+ * -EILSEQ if a NUL lies in it, or another -errno. */
 typedef int vif_key_read(void *context, enum vif_key_side side, const char *key,
 			 char *value, size_t size);
 
-/* Fills queues, features and mtu of @config.  0, or -EINVAL with a sentence in @why. */
+/* Fills queues, features and mtu of @config.  0, or -errno with a sentence in @why. */
 int vif_keys_read(vif_key_read *read, void *context, struct vif_config *config,
 		  char *why, size_t why_size);
 
 /* What we tell the frontend before InitWait; ended by a NULL name. */
 struct vif_offer { const char *name, *value; };
+#define VIF_OFFERS_MAX 16
 extern const struct vif_offer vif_offers[];
 
-/* A guest's bytes made fit for a log line: printable ASCII, the rest as \xNN, cut to @size. */
+/* Foreign bytes made fit for a log line: printable ASCII, the rest as \xNN, cut to @size. */
 void vif_keys_quote(const char *value, char *out, size_t size);
 
 #endif

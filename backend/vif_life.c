@@ -14,12 +14,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "log.h"
 #include "vif_internal.h"
 #include "vif_keys.h"
 
-/* Each step of the walk is one turn; a frontend cannot make us take more at once. */
+/* The whole walk has five steps; a frontend cannot make us take more than these at once. */
 #define STEPS_A_LOOK 8
+
+/* --- XenStore --------------------------------------------------------------------------------- */
 
 static int path_of(char path[XENSTORE_PATH], const char *folder, const char *key)
 {
@@ -34,13 +35,24 @@ static int read_key(struct vif *vif, const char *folder, const char *key, char *
 	return error ? error : xenstore_read(vif->vifs->settings.store, path, value, size);
 }
 
-static enum xenbus_state read_state(struct vif *vif, const char *folder)
+/* The state in @folder; Unknown, with -errno, if it cannot be read.  @text gets what stands there,
+ * quoted. */
+static int read_state(struct vif *vif, const char *folder, enum xenbus_state *state, char *text,
+		      size_t size)
 {
-	char value[8];
+	char value[8] = "";
+	int error = *folder ? read_key(vif, folder, "state", value, sizeof value) : -ENOENT;
 
-	if (*folder == '\0' || read_key(vif, folder, "state", value, sizeof value) != 0)
-		return XenbusStateUnknown;
-	return xenbus_state_parse(value);
+	*state = XenbusStateUnknown;
+	*text = '\0';
+	if (error == -EMSGSIZE || error == -EILSEQ) {
+		*state = XENBUS_ILLEGAL;
+		snprintf(text, size, "(too long or with a NUL)");
+	} else if (error == 0) {
+		*state = xenbus_state_parse(value);
+		vif_keys_quote(value, text, size);
+	}
+	return error;
 }
 
 /* Guarded by the frontend link, which only the toolstack writes: an entry it has removed must not
@@ -66,108 +78,47 @@ static void write_state(struct vif *vif, enum xenbus_state state)
 			  strerror(-error));
 }
 
-void vif_error(struct vif *vif, const char *why)
+/* --- errors ----------------------------------------------------------------------------------- */
+
+/* The place and form of Linux's xenbus_dev_error: below our own home. */
+static void report_error(struct vif *vif, const char *why)
 {
 	char path[XENSTORE_PATH], text[VIF_REASON_MAX + 32];
 
-	if (vif->last_error != why)
-		snprintf(vif->last_error, sizeof vif->last_error, "%s", why);
-	log_limited(&vif->limiter, mono_now(), LOG_LEVEL_ERROR, "%s: %s", vif->name, vif->last_error);
-	/* The place and form of Linux's xenbus_dev_error. */
+	snprintf(vif->last_error, sizeof vif->last_error, "%s", why);
+	log_limited(&vif->limiter, mono_now(), LOG_LEVEL_ERROR, "%s: %s", vif->name, why);
 	if (snprintf(path, sizeof path, "error/%s/error", vif->backend) < (int)sizeof path) {
-		snprintf(text, sizeof text, "22 %s: %s", vif->name, vif->last_error);
+		snprintf(text, sizeof text, "22 %s: %s", vif->name, why);
 		xenstore_write(vif->vifs->settings.store, path, text);
 	}
 }
 
+static void count_child(void *context, const char *name)
+{
+	(void)name;
+	++*(int *)context;
+}
+
+/* Also what an earlier unetbackd left, and the guest's folder when nothing else is in it. */
+static void remove_error_node(struct vif *vif)
+{
+	struct xenstore *store = vif->vifs->settings.store;
+	char path[XENSTORE_PATH];
+	int left = 0;
+
+	snprintf(path, sizeof path, "error/backend/vif/%u/%u", vif->guest, vif->handle);
+	xenstore_remove(store, path);
+	snprintf(path, sizeof path, "error/backend/vif/%u", vif->guest);
+	if (xenstore_children(store, path, count_child, &left) == 0 && left == 0)
+		xenstore_remove(store, path);
+}
+
 static void forget_error(struct vif *vif)
 {
-	char path[XENSTORE_PATH];
-
-	if (vif->last_error[0] == '\0')
-		return;
+	if (vif->last_error[0] != '\0')
+		remove_error_node(vif);
 	vif->last_error[0] = '\0';
-	if (snprintf(path, sizeof path, "error/%s", vif->backend) < (int)sizeof path)
-		xenstore_remove(vif->vifs->settings.store, path);
 }
-
-/* --- what can be seen ------------------------------------------------------------------------- */
-
-/* The frontend's directory as the toolstack named it.  It must be that guest's own: nothing else is
- * ever read for it. */
-static int find_frontend(struct vif *vif)
-{
-	char home[40], path[XENSTORE_PATH];
-	int error = read_key(vif, vif->backend, "frontend", path, sizeof path);
-
-	if (error)
-		return error;
-	snprintf(home, sizeof home, "/local/domain/%u/", vif->guest);
-	if (strncmp(path, home, strlen(home)) != 0 || strstr(path, "//") || strstr(path, "/..")) {
-		snprintf(vif->last_error, sizeof vif->last_error,
-			 "frontend is '%.100s', must lie below %s", path, home);
-		vif_error(vif, vif->last_error);
-		return -EINVAL;
-	}
-	memcpy(vif->frontend, path, sizeof path);
-	return 0;
-}
-
-static int watch_frontend(struct vif *vif)
-{
-	char path[XENSTORE_PATH];
-	int error = path_of(path, vif->frontend, "state");
-
-	if (!error)
-		error = xenstore_watch(vif->vifs->settings.store, path, vif->token);
-	if (error)
-		log_error("%s: cannot watch %s/state: %s", vif->name, vif->frontend, strerror(-error));
-	vif->watching = error == 0;
-	return error;
-}
-
-/* What our own entry says: a backend restarted under a running guest goes on where it stood; the
- * rings then are connected again without a word in XenStore. */
-static void adopt_state(struct vif *vif)
-{
-	vif->ours = read_state(vif, vif->backend);
-	if (vif->ours == XenbusStateConnected) {
-		vif->announced = true;
-		log_info("%s: was connected before, taking over", vif->name);
-	} else if (vif->ours != XenbusStateClosing && vif->ours != XenbusStateClosed) {
-		vif->ours = XenbusStateInitialising;
-	}
-}
-
-static void refresh(struct vif *vif)
-{
-	enum xenbus_state visible;
-	char value[VIF_STATUS_MAX];
-
-	if (vif->frontend[0] == '\0' && !vif->refused && find_frontend(vif) == -EINVAL)
-		vif->refused = true;
-	if (vif->frontend[0] != '\0' && !vif->watching && watch_frontend(vif) == 0)
-		adopt_state(vif);
-	visible = read_state(vif, vif->backend);
-	vif->gone = visible == XenbusStateUnknown &&
-		    read_key(vif, vif->backend, "state", value, sizeof value) == -ENOENT;
-	vif->theirs = read_state(vif, vif->frontend);
-	vif->online = read_key(vif, vif->backend, "online", value, sizeof value) == 0 &&
-		      strcmp(value, "1") == 0;
-	if (read_key(vif, vif->backend, "hotplug-status", vif->hotplug_status,
-		     sizeof vif->hotplug_status) != 0)
-		vif->hotplug_status[0] = '\0';
-	/* The toolstack asked again for what is done already. */
-	if (visible == XenbusStateClosing && vif->ours == XenbusStateClosed)
-		write_state(vif, XenbusStateClosed);
-	/* The toolstack wants the device away (it wrote Closing into our entry): a frontend that
-	 * never connected will not answer, and need not. */
-	if (visible == XenbusStateClosing && !vif->online && vif->theirs != XenbusStateConnected &&
-	    vif->theirs != XenbusStateClosing)
-		vif->theirs = XenbusStateUnknown;
-}
-
-/* --- actions ---------------------------------------------------------------------------------- */
 
 static void carry(struct vif *vif, bool up)
 {
@@ -178,12 +129,12 @@ static void carry(struct vif *vif, bool up)
 /* Something failed: say so and close; the guest may try again once it has moved. */
 void vif_fail(struct vif *vif, const char *why)
 {
-	vif_error(vif, why);
+	report_error(vif, why);
 	vif->failed = true;
 	vif->failed_at = vif->theirs;
 	carry(vif, false);
 	vif->announced = false;
-	if (vif->rings == RINGS_CONNECTED) {
+	if (vif->rings == RINGS_CONNECTED || vif->rings == RINGS_CONNECTING) {
 		vif->rings = RINGS_DISCONNECTING;
 		vif->after = XenbusStateClosing;
 		supervisor_disconnect(vif->vifs->supervisor, vif->guest, vif->handle);
@@ -193,44 +144,162 @@ void vif_fail(struct vif *vif, const char *why)
 	write_state(vif, XenbusStateClosed);
 }
 
+/* Its entry makes no sense, or somebody else serves it: nothing is done until it is removed. */
+static void refuse(struct vif *vif, const char *why)
+{
+	report_error(vif, why);
+	vif->refused = true;
+}
+
+/* --- what can be seen ------------------------------------------------------------------------- */
+
+/* The frontend's directory as the toolstack named it.  It must be that guest's own: nothing else is
+ * ever read for it. */
+static void find_frontend(struct vif *vif)
+{
+	char home[40], path[XENSTORE_PATH], quoted[100], why[VIF_REASON_MAX];
+	int error = read_key(vif, vif->backend, "frontend", path, sizeof path);
+
+	if (error == -ENOENT)
+		return;		/* a toolstack that writes key by key */
+	snprintf(home, sizeof home, "/local/domain/%u/", vif->guest);
+	if (error) {
+		snprintf(why, sizeof why, "key frontend cannot be read: %s; it must be a path below %s",
+			 strerror(-error), home);
+		vif_fail(vif, why);
+		vif->refused = true;
+	} else if (strncmp(path, home, strlen(home)) != 0 || strstr(path, "//") || strstr(path, "/..")) {
+		vif_keys_quote(path, quoted, sizeof quoted);
+		snprintf(why, sizeof why, "key frontend is '%s', must be a path below %s", quoted, home);
+		vif_fail(vif, why);
+		vif->refused = true;
+	} else {
+		memcpy(vif->frontend, path, sizeof path);
+	}
+}
+
+/* What our own entry says: a backend restarted under a running guest goes on where it stood; the
+ * rings then are connected again without a word in XenStore. */
+static void adopt_state(struct vif *vif)
+{
+	char text[VIF_STATUS_MAX];
+
+	read_state(vif, vif->backend, &vif->ours, text, sizeof text);
+	vif->adopted = vif->ours == XenbusStateInitWait || vif->ours == XenbusStateConnected;
+	if (vif->ours == XenbusStateConnected) {
+		vif->announced = true;
+		log_info("%s: was connected before, taking over", vif->name);
+	} else if (vif->ours != XenbusStateClosing && vif->ours != XenbusStateClosed) {
+		vif->ours = XenbusStateInitialising;
+	}
+}
+
+static void watch_frontend(struct vif *vif)
+{
+	char path[XENSTORE_PATH], why[VIF_REASON_MAX];
+	int error = path_of(path, vif->frontend, "state");
+
+	if (!error)
+		error = xenstore_watch(vif->vifs->settings.store, path, vif->token);
+	if (error) {
+		snprintf(why, sizeof why, "cannot watch the frontend's state: %s", strerror(-error));
+		vif_fail(vif, why);
+		vif->refused = true;
+		return;
+	}
+	vif->watching = true;
+	adopt_state(vif);
+}
+
+/* The toolstack wants the device away (it wrote Closing into our entry): a frontend that never
+ * connected will not answer, and need not. */
+static bool wants_detach(const struct vif *vif, enum xenbus_state visible)
+{
+	return visible == XenbusStateClosing && !vif->online && vif->theirs != XenbusStateConnected &&
+	       vif->theirs != XenbusStateClosing;
+}
+
+/* Our entry: false if it is gone, or another one stands in its place (removed and made again since we
+ * last looked), which is found when this one is buried.  Only the toolstack writes Initialising. */
+static bool is_still_there(struct vif *vif, enum xenbus_state *visible)
+{
+	char text[VIF_STATUS_MAX];
+	int error = read_state(vif, vif->backend, visible, text, sizeof text);
+
+	if (error == -ENOENT)
+		return false;
+	return *visible != XenbusStateInitialising || vif->ours == XenbusStateInitialising;
+}
+
+static void refresh(struct vif *vif)
+{
+	enum xenbus_state visible;
+	char value[VIF_STATUS_MAX];
+
+	vif->gone = !is_still_there(vif, &visible);
+	if (vif->gone)
+		return;
+	if (vif->frontend[0] == '\0' && !vif->refused)
+		find_frontend(vif);
+	if (vif->frontend[0] != '\0' && !vif->watching && !vif->refused)
+		watch_frontend(vif);
+	read_state(vif, vif->frontend, &vif->theirs, vif->their_text, sizeof vif->their_text);
+	vif->online = read_key(vif, vif->backend, "online", value, sizeof value) == 0 &&
+		      strcmp(value, "1") == 0;
+	if (read_key(vif, vif->backend, "hotplug-status", vif->hotplug_status,
+		     sizeof vif->hotplug_status) != 0)
+		vif->hotplug_status[0] = '\0';
+	vif->detaching = wants_detach(vif, visible);
+	/* The toolstack asked again for what is done already. */
+	if (visible == XenbusStateClosing && vif->ours == XenbusStateClosed)
+		write_state(vif, XenbusStateClosed);
+}
+
+/* --- actions ---------------------------------------------------------------------------------- */
+
+/* 0, or -errno once the vif has failed.  What another daemon had in hand and still holds stays its. */
 static int make_device(struct vif *vif)
 {
 	const struct vifs_settings *settings = &vif->vifs->settings;
+	char why[VIF_REASON_MAX];
 	int error;
 
 	if (vif->has_device)
 		return 0;
 	error = settings->device_class->create(&vif->device, vif->name, 1);
 	vif->has_device = error == 0;
+	if (error) {
+		snprintf(why, sizeof why, "cannot make the device %s: %s", vif->name, strerror(-error));
+		if (vif->adopted && error == -EBUSY)
+			refuse(vif, why);
+		else
+			vif_fail(vif, why);
+	}
+	vif->adopted = false;
 	return error;
 }
 
 static void advertise(struct vif *vif)
 {
-	struct xenstore_value values[16];
+	struct xenstore_value values[VIF_OFFERS_MAX];
 	size_t count = 0;
 	char why[VIF_REASON_MAX];
-	int error = make_device(vif);
+	int error;
 
-	if (error) {
-		snprintf(why, sizeof why, "cannot make the device %s: %s", vif->name, strerror(-error));
-		vif_fail(vif, why);
+	if (make_device(vif) != 0)
 		return;
-	}
 	for (const struct vif_offer *offer = vif_offers; offer->name; offer++)
 		values[count++] = (struct xenstore_value){ offer->name, offer->value };
 	error = write_values(vif, values, count);
 	if (error == -ENOENT) {
 		vif->gone = true;
-		return;
-	}
-	if (error) {
+	} else if (error) {
 		snprintf(why, sizeof why, "cannot write features: %s", strerror(-error));
 		vif_fail(vif, why);
-		return;
+	} else {
+		forget_error(vif);
+		write_state(vif, XenbusStateInitWait);
 	}
-	forget_error(vif);
-	write_state(vif, XenbusStateInitWait);
 }
 
 static int read_vif_key(void *context, enum vif_key_side side, const char *key, char *value,
@@ -260,34 +329,38 @@ static int configure(struct vif *vif, char *why, size_t size)
 	return error ? error : vif_config_check(config, why, (unsigned int)size);
 }
 
+static int set_mtu(struct vif *vif, char *why, size_t size)
+{
+	int error = vif->vifs->settings.device_class->set_mtu(&vif->device, vif->config.mtu);
+
+	if (error)
+		snprintf(why, size, "the device does not accept mtu %u: %s", vif->config.mtu,
+			 strerror(-error));
+	return error;
+}
+
 static void connect_rings(struct vif *vif)
 {
 	const struct vifs_settings *settings = &vif->vifs->settings;
 	char why[VIF_REASON_MAX] = "";
-	int error = make_device(vif);	/* it may be gone if we took over from another life */
+	int error;
 
-	if (error)
-		snprintf(why, sizeof why, "cannot make the device %s: %s", vif->name, strerror(-error));
-	else
-		error = configure(vif, why, sizeof why);
-	if (!error) {
-		error = settings->device_class->set_mtu(&vif->device, vif->config.mtu);
-		if (error)
-			snprintf(why, sizeof why, "mtu %u is not accepted by the device: %s",
-				 vif->config.mtu, strerror(-error));
-	}
+	if (make_device(vif) != 0)	/* after taking over there may be none */
+		return;
+	error = configure(vif, why, sizeof why);
+	if (!error)
+		error = set_mtu(vif, why, sizeof why);
 	if (!error) {
 		vif->rings = RINGS_CONNECTING;
 		vif->after = XenbusStateConnected;
 		error = supervisor_connect(vif->vifs->supervisor, &vif->config,
-					   settings->has_device_fds ? vif->device.queue_fds : NULL);
-		if (error) {
-			vif->rings = RINGS_NONE;
-			snprintf(why, sizeof why, "no instance to serve it: %s", strerror(-error));
-		}
+					   settings->has_device_fds ? vif->device.queue_fds : NULL,
+					   why, sizeof why);
 	}
-	if (error)
+	if (error) {
+		vif->rings = RINGS_NONE;
 		vif_fail(vif, why);
+	}
 }
 
 /* Gives back what is the guest's, then writes @next; at once if there is nothing to give back. */
@@ -333,10 +406,21 @@ void vif_rings_disconnected(struct vif *vif)
 		write_state(vif, vif->after);
 }
 
-static void act(struct vif *vif, struct xenbus_step step)
+static void refuse_state(struct vif *vif)
 {
 	char why[VIF_REASON_MAX];
 
+	if (vif->theirs == XENBUS_ILLEGAL)
+		snprintf(why, sizeof why, "the frontend's state is '%s', must be a number from 1 to 6",
+			 vif->their_text);
+	else
+		snprintf(why, sizeof why, "the frontend's state %s makes no sense while ours is %s",
+			 xenbus_state_name(vif->theirs), xenbus_state_name(vif->ours));
+	vif_fail(vif, why);
+}
+
+static void act(struct vif *vif, struct xenbus_step step)
+{
 	switch (step.action) {
 	case XENBUS_ADVERTISE:
 		advertise(vif);
@@ -351,14 +435,14 @@ static void act(struct vif *vif, struct xenbus_step step)
 		write_state(vif, step.next);
 		break;
 	case XENBUS_REFUSE:
-		snprintf(why, sizeof why, "frontend state %s makes no sense while ours is %s",
-			 xenbus_state_name(vif->theirs), xenbus_state_name(vif->ours));
-		vif_fail(vif, why);
+		refuse_state(vif);
 		break;
 	case XENBUS_STAY:
 		break;
 	}
 }
+
+/* --- turns ------------------------------------------------------------------------------------ */
 
 /* The entry is gone: nothing is written any more; what is the guest's is given back, then the device
  * goes.  True when all is done. */
@@ -370,7 +454,7 @@ static bool bury(struct vif *vif)
 	}
 	if (vif->rings != RINGS_NONE)
 		return false;
-	forget_error(vif);
+	remove_error_node(vif);
 	if (vif->has_device)
 		vif->vifs->settings.device_class->destroy(&vif->device);
 	vif->has_device = false;
@@ -378,22 +462,33 @@ static bool bury(struct vif *vif)
 	return true;
 }
 
-static bool busy(const struct vif *vif)
+/* While the instance works on what it was told, only a frontend that has changed its mind counts. */
+static bool waits_for_instance(const struct vif *vif, struct xenbus_step next)
 {
-	return vif->rings == RINGS_CONNECTING || vif->rings == RINGS_DISCONNECTING;
+	return vif->rings == RINGS_DISCONNECTING ||
+	       (vif->rings == RINGS_CONNECTING && next.action != XENBUS_DISCONNECT &&
+		next.action != XENBUS_REFUSE);
+}
+
+/* After a failure only the rest of the way to Closed is walked, until the frontend moves. */
+static bool held_back(struct vif *vif, struct xenbus_step next)
+{
+	if (vif->theirs != vif->failed_at)
+		vif->failed = false;
+	return vif->failed && next.action != XENBUS_CLOSE;
 }
 
 /* One step; false when there is nothing to do for now. */
-static bool step(struct vif *vif)
+static bool take_step(struct vif *vif)
 {
-	struct xenbus_step next = xenbus_step(vif->ours, vif->theirs);
+	enum xenbus_state theirs = vif->detaching ? XenbusStateUnknown : vif->theirs;
+	struct xenbus_step next = xenbus_step(vif->ours, theirs, vif->online);
 
-	if (vif->failed && vif->theirs == vif->failed_at && next.action != XENBUS_CLOSE)
+	if (held_back(vif, next) || waits_for_instance(vif, next))
 		return false;
-	vif->failed = false;
 	/* Connected before us: the rings only have to be mapped again. */
 	if (vif->ours == XenbusStateConnected && vif->rings == RINGS_NONE &&
-	    vif->theirs == XenbusStateConnected) {
+	    theirs == XenbusStateConnected) {
 		connect_rings(vif);
 		return true;
 	}
@@ -407,11 +502,9 @@ static bool step(struct vif *vif)
 
 bool vif_look(struct vif *vif)
 {
-	int steps = 0;
-
 	refresh(vif);
-	while (steps++ < STEPS_A_LOOK && !vif->gone && !vif->refused && !busy(vif) && vif->watching)
-		if (!step(vif))
+	for (int steps = 0; steps < STEPS_A_LOOK; steps++)
+		if (vif->gone || vif->refused || !vif->watching || !take_step(vif))
 			break;
 	return vif->gone && bury(vif);
 }

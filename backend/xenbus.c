@@ -26,6 +26,7 @@ static const struct xenbus_step plan[XENBUS_STATES][XENBUS_STATES] = {	/* [ours]
 		[XenbusStateClosed]        = ADVERTISE,
 		[XenbusStateReconfiguring] = ADVERTISE,
 		[XenbusStateReconfigured]  = ADVERTISE,
+		[XENBUS_ILLEGAL]           = ADVERTISE,
 	},
 	[XenbusStateInitWait] = {
 		[XenbusStateUnknown]       = DISCONNECT,
@@ -34,6 +35,7 @@ static const struct xenbus_step plan[XENBUS_STATES][XENBUS_STATES] = {	/* [ours]
 		[XenbusStateClosed]        = DISCONNECT,
 		[XenbusStateReconfiguring] = REFUSE,
 		[XenbusStateReconfigured]  = REFUSE,
+		[XENBUS_ILLEGAL]           = REFUSE,
 	},
 	[XenbusStateConnected] = {
 		[XenbusStateUnknown]       = DISCONNECT,
@@ -42,14 +44,24 @@ static const struct xenbus_step plan[XENBUS_STATES][XENBUS_STATES] = {	/* [ours]
 		[XenbusStateClosed]        = DISCONNECT,
 		[XenbusStateReconfiguring] = REFUSE,		/* XDP headroom was not offered */
 		[XenbusStateReconfigured]  = REFUSE,
+		[XENBUS_ILLEGAL]           = REFUSE,
 	},
 	[XenbusStateClosing] = {
+		/* A frontend that is Closing gets the time to finish; any other has left that state
+		 * behind, perhaps faster than we looked. */
 		[XenbusStateUnknown]       = CLOSE,
 		[XenbusStateInitialising]  = CLOSE,
+		[XenbusStateInitWait]      = CLOSE,
+		[XenbusStateInitialised]   = CLOSE,
+		[XenbusStateConnected]     = CLOSE,
 		[XenbusStateClosed]        = CLOSE,
+		[XenbusStateReconfiguring] = CLOSE,
+		[XenbusStateReconfigured]  = CLOSE,
+		[XENBUS_ILLEGAL]           = CLOSE,
 	},
 	[XenbusStateClosed] = {
 		[XenbusStateInitialising]  = ADVERTISE,
+		[XenbusStateConnected]     = ADVERTISE,	/* did not wait for our InitWait */
 	},
 };
 
@@ -58,22 +70,24 @@ static const char *const names[XENBUS_STATES] = {
 	[XenbusStateInitWait] = "InitWait", [XenbusStateInitialised] = "Initialised",
 	[XenbusStateConnected] = "Connected", [XenbusStateClosing] = "Closing",
 	[XenbusStateClosed] = "Closed", [XenbusStateReconfiguring] = "Reconfiguring",
-	[XenbusStateReconfigured] = "Reconfigured",
+	[XenbusStateReconfigured] = "Reconfigured", [XENBUS_ILLEGAL] = "illegal",
 };
 
-struct xenbus_step xenbus_step(enum xenbus_state ours, enum xenbus_state theirs)
+struct xenbus_step xenbus_step(enum xenbus_state ours, enum xenbus_state theirs, bool online)
 {
-	return plan[ours][theirs];
+	static const struct xenbus_step stay = { XENBUS_STAY, XenbusStateUnknown };
+
+	return ours == XenbusStateClosed && !online ? stay : plan[ours][theirs];
 }
 
 const char *xenbus_state_name(enum xenbus_state state)
 {
-	return state < XENBUS_STATES ? names[state] : "none";
+	return state < XENBUS_STATES ? names[state] : names[XENBUS_ILLEGAL];
 }
 
 enum xenbus_state xenbus_state_parse(const char *text)
 {
-	if (strlen(text) != 1 || text[0] < '0' || text[0] >= '0' + XENBUS_STATES)
-		return XenbusStateUnknown;
+	if (strlen(text) != 1 || text[0] < '0' || text[0] > '0' + XenbusStateReconfigured)
+		return XENBUS_ILLEGAL;
 	return (enum xenbus_state)(text[0] - '0');
 }

@@ -62,7 +62,7 @@ int xenstore_read(struct xenstore *store, const char *path, char *value, size_t 
 	if (length >= size)
 		error = -EMSGSIZE;
 	else if (memchr(data, '\0', length))
-		error = -EINVAL;
+		error = -EILSEQ;
 	else
 		memcpy(value, data, (size_t)length + 1);	/* libxenstore adds a NUL */
 	free(data);

@@ -18,7 +18,7 @@ int xenstore_open(struct xenstore **store);
 void xenstore_close(struct xenstore *store);
 int xenstore_fd(const struct xenstore *store);	/* readable when xenstore_next_event() has one */
 
-/* A value as text.  -EMSGSIZE if it, with a NUL, does not fit; -EINVAL if a NUL lies in it. */
+/* A value as text.  -EMSGSIZE if it, with a NUL, does not fit; -EILSEQ if a NUL lies in it. */
 int xenstore_read(struct xenstore *store, const char *path, char *value, size_t size);
 int xenstore_write(struct xenstore *store, const char *path, const char *value);
 int xenstore_remove(struct xenstore *store, const char *path);

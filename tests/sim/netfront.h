@@ -113,7 +113,7 @@ struct netfront {
 	struct netfront_config config;
 	struct simguest *guest;
 	struct xs_handle *xs;
-	char path[64], backend[128];
+	char path[64], backend[96];
 	uint32_t backend_domid;
 	enum xenbus_state state, backend_state;
 	/* what the backend offers and we did not decline */

@@ -20,7 +20,8 @@ int simtest_stop(void **state);
 unsigned int simtest_count(unsigned int domid, const char *name);
 /* Until that number is @value; fails the test after 10 s. */
 void simtest_await(unsigned int domid, const char *name, unsigned int value);
-/* True if no domain but 0 exists and nothing of domain 0 is in use. */
+/* True when all handles are closed, no domain but 0 exists and nothing of domain 0 is in use; waits up to 10 s
+ * for that, then says what is left. */
 bool simtest_idle(void);
 
 /* Runs a program from beside the test, to its end; its exit status. */

@@ -127,7 +127,9 @@ static const struct ring_row rows[] = {
 	{ "extra of type 0", GUEST_TX_RING_BROKEN, "unknown type",
 	  { S(60, 0, EXTRA), X(0, 0) }, 0 },
 	{ "extra of a type too high", GUEST_TX_RING_BROKEN, "unknown type",
-	  { S(60, 0, EXTRA), X(XEN_NETIF_EXTRA_TYPE_MAX, 0) }, 0 },
+	  { S(60, 0, EXTRA), X(NETIF_EXTRA_TYPE_LIMIT, 0) }, 0 },
+	{ "extra of the XDP type, which only backends send", GUEST_TX_SENT, NULL,
+	  { S(60, 0, EXTRA), X(NETIF_EXTRA_TYPE_LIMIT - 1, 0) }, 0 },
 	{ "second extra of type 255", GUEST_TX_RING_BROKEN, "unknown type",
 	  { S(60, 0, EXTRA), X(4, 1), X(255, 0) }, 0 },
 

@@ -38,7 +38,7 @@ hotplug() {
     local domid
     domid=$(xl domid g1)
     ip addr add 10.0.1.254/24 dev br0
-    check "network-attach" xl network-attach g1 "$(vif_line 11)"
+    check "network-attach" attach_vif g1 "$(vif_line 11)"
     check "network-attach: eth1 comes up" domu g1 \
         'until ip link set eth1 up 2>/dev/null; do sleep 0.1; done; ip addr add 10.0.1.1/24 dev eth1' 20
     check "network-attach: ping through eth1" ping_guest g1 10.0.1.254
@@ -68,7 +68,7 @@ reboot_guest() {
 poweroff_guest() {
     local domid
     domid=$(xl domid g2)
-    domu g2 'poweroff' 1 >/dev/null
+    domu g2 /sbin/poweroff 1 >/dev/null
     check "poweroff: g2 is gone" wait_for 30 domu_gone g2
     check "poweroff: no net device" wait_for 10 no_device "vif$domid.0"
     check "poweroff: no port" wait_for 10 no_port "vif$domid.0"
@@ -99,7 +99,7 @@ round() {
     domu_create "g$1" -a "lab.ip=10.0.0.$1/24" "$(vif_line "$1")" &&
         ping_guest "g$1" 10.0.0.254 &&
         tcp "g$1" 10.0.0.254 2M &&
-        domu "g$1" dmesg | quiet_log &&
+        quiet_guest "g$1" &&
         xl destroy "g$1"
 }
 
