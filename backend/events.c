@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "events.h"
+#include "log.h"
 
 static int bind_port(struct events *events, uint16_t guest, uint32_t remote, evtchn_port_t *local)
 {
@@ -53,27 +54,24 @@ void events_close(struct events *events)
 	events->evtchn = NULL;
 }
 
-bool events_take(struct events *events)
+uint32_t events_take(struct events *events)
 {
-	xenevtchn_port_or_error_t port = xenevtchn_pending(events->evtchn);
+	evtchn_port_t *room = events->fired + events->fired_count;
+	size_t size = sizeof events->fired - events->fired_count * sizeof *room;
+	ssize_t got = size > 0 ? read(events_fd(events), room, size) : 0;
+	uint32_t taken = got > 0 ? (uint32_t)((size_t)got / sizeof *room) : 0;
 
-	if (port < 0)
-		return false;
-	events->received++;
-	if ((evtchn_port_t)port == events->tx)
-		events->tx_masked = true;
-	else
-		events->rx_masked = true;
-	return true;
+	events->fired_count += taken;
+	return taken;
 }
 
 void events_unmask(struct events *events)
 {
-	if (events->tx_masked)
-		xenevtchn_unmask(events->evtchn, events->tx);
-	if (events->rx_masked)
-		xenevtchn_unmask(events->evtchn, events->rx);
-	events->tx_masked = events->rx_masked = false;
+	size_t size = events->fired_count * sizeof *events->fired;
+
+	if (size > 0 && write(events_fd(events), events->fired, size) != (ssize_t)size)
+		log_error("cannot unmask event channel %u: %s", events->fired[0], strerror(errno));
+	events->fired_count = 0;
 }
 
 void events_notify_tx(struct events *events)

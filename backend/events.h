@@ -6,6 +6,9 @@
  * unmask only when the rings are drained and req_event asks for more, never while polling: a slow
  * unmask is what throttles a guest that storms.
  *
+ * The descriptor is read and written as /dev/xen/evtchn defines it, in arrays of ports: one call then
+ * serves both, where libxenevtchn needs one each.
+ *
  * Owner thread only, except open and close, which run before and after it. */
 #ifndef BACKEND_EVENTS_H
 #define BACKEND_EVENTS_H
@@ -17,8 +20,8 @@
 struct events {
 	xenevtchn_handle *evtchn;
 	evtchn_port_t tx, rx;		/* local ports; equal if the guest has one for both */
-	bool tx_masked, rx_masked;	/* fired and not yet unmasked */
-	uint64_t received;
+	evtchn_port_t fired[2];		/* taken and not yet unmasked; each once, as they are masked */
+	uint32_t fired_count;
 };
 
 /* Binds to the guest's ports over @fd, an open /dev/xen/evtchn that is ours from now on, also if this
@@ -29,9 +32,9 @@ void events_close(struct events *events);
 
 static inline int events_fd(const struct events *events) { return xenevtchn_fd(events->evtchn); }
 
-/* Takes one fired port off the descriptor, which must be readable.  False if there was none. */
-bool events_take(struct events *events);
-void events_unmask(struct events *events);	/* all that were taken */
+/* Takes the fired ports off the descriptor: how many. */
+uint32_t events_take(struct events *events);
+void events_unmask(struct events *events);	/* all that were taken; no system call if none was */
 void events_notify_tx(struct events *events);
 void events_notify_rx(struct events *events);
 

@@ -18,8 +18,6 @@
 #include "log.h"
 #include "queue_thread.h"
 
-enum { WAIT_STOP, WAIT_EVENTS, WAIT_PORT, WAIT_COUNT };
-
 #define PORT_STUCK_MS 10	/* how long a port that gives nothing is left alone */
 
 static bool stopping(const struct queue_thread *thread)
@@ -45,52 +43,42 @@ static void report_broken(struct queue_thread *thread)
 }
 
 /* The device was deleted under us: its descriptor reports an error for ever and would keep us awake. */
-static void lose_port(struct queue_thread *thread, struct pollfd fds[WAIT_COUNT])
+static void lose_port(struct queue_thread *thread)
 {
-	fds[WAIT_PORT].fd = -1;
+	waits_leave_out_port(&thread->waits, true);
+	thread->port_lost = true;
 	log_error("%s: the device behind the port is gone: nothing can reach the guest until it "
 		  "connects again", thread->name);
 }
 
 /* The port woke us and yet had nothing: its memory is in use, or reading fails.  Its descriptor stays
  * readable and would keep us from sleeping, so it is left out of one sleep, a short one. */
-static int leave_out_stuck_port(struct queue_thread *thread, struct pollfd fds[WAIT_COUNT], int timeout)
+static int leave_out_stuck_port(struct queue_thread *thread, int timeout)
 {
-	bool stuck = thread->port_woke_us &&
+	bool stuck = (thread->woken_by & WAITS_PORT) &&
 		     state_get(&thread->pair.state->rx_frames) == thread->frames_at_wakeup;
 
-	fds[WAIT_PORT].events = stuck ? 0 : POLLIN;
+	if (!thread->port_lost)
+		waits_leave_out_port(&thread->waits, stuck);
 	return stuck && (timeout < 0 || timeout > PORT_STUCK_MS) ? PORT_STUCK_MS : timeout;
 }
 
-/* Sleeps, then notes what woke us: events taken, the port to be read. */
-static void sleep_until_work(struct queue_thread *thread, struct pollfd fds[WAIT_COUNT])
+/* Sleeps, then notes what woke us: the guest's event, the port to be read. */
+static void sleep_until_work(struct queue_thread *thread)
 {
 	struct queue_pair *pair = &thread->pair;
 	struct queue_state *state = pair->state;
-	int timeout = leave_out_stuck_port(thread, fds, queue_pair_timeout(pair));
+	int timeout = leave_out_stuck_port(thread, queue_pair_timeout(pair));
 
-	if (poll(fds, WAIT_COUNT, timeout) < 0)
-		return;		/* EINTR: the turn is repeated */
-	state_add(&state->wakeups, 1);
-	thread->port_woke_us = fds[WAIT_PORT].revents & POLLIN;
+	thread->woken_by = waits_sleep(&thread->waits, timeout);
 	thread->frames_at_wakeup = state_get(&state->rx_frames);
-	if (fds[WAIT_EVENTS].revents && events_take(&pair->events))
-		state_add(&state->events, 1);
-	if (fds[WAIT_PORT].revents & POLLIN)
+	state_add(&state->wakeups, 1);
+	if (thread->woken_by & WAITS_EVENTS)
+		state_add(&state->events, events_take(&pair->events));
+	if (thread->woken_by & WAITS_PORT)
 		pair->port_readable = true;
-	else if (fds[WAIT_PORT].revents)
-		lose_port(thread, fds);
-}
-
-static void set_up_waits(const struct queue_thread *thread, struct pollfd fds[WAIT_COUNT])
-{
-	const struct queue_pair *pair = &thread->pair;
-
-	fds[WAIT_STOP] = (struct pollfd){ .fd = thread->stop_fd, .events = POLLIN };
-	fds[WAIT_EVENTS] = (struct pollfd){ .fd = events_fd(&pair->events), .events = POLLIN };
-	fds[WAIT_PORT] = (struct pollfd){ .fd = pair->port->class->wait_fd(pair->port),
-					  .events = POLLIN };
+	if (thread->woken_by & WAITS_PORT_GONE)
+		lose_port(thread);
 }
 
 /* Polls until nothing is left.  Negative if the guest broke a ring. */
@@ -109,10 +97,7 @@ static int drain(struct queue_thread *thread)
 static void serve(struct queue_thread *thread)
 {
 	struct queue_pair *pair = &thread->pair;
-	struct pollfd fds[WAIT_COUNT];
-	bool woken_by_event = false;
 
-	set_up_waits(thread, fds);
 	while (!stopping(thread)) {
 		int work = drain(thread);
 
@@ -121,14 +106,13 @@ static void serve(struct queue_thread *thread)
 			wait_for_stop(thread);
 			return;
 		}
-		if (work == 0 && woken_by_event)
+		if (work == 0 && thread->woken_by == WAITS_EVENTS)
 			state_add(&pair->state->events_spurious, 1);
-		woken_by_event = false;
+		thread->woken_by &= ~WAITS_EVENTS;
 		if (queue_pair_arm(pair))
 			continue;
 		events_unmask(&pair->events);
-		sleep_until_work(thread, fds);
-		woken_by_event = fds[WAIT_EVENTS].revents && !pair->port_readable;
+		sleep_until_work(thread);
 	}
 }
 
@@ -146,16 +130,24 @@ int queue_thread_start(struct queue_thread *thread, const char *name)
 	sigset_t all, before;
 	int error;
 
-	thread->stopping = thread->port_woke_us = false;
+	thread->stopping = thread->port_lost = false;
+	thread->woken_by = 0;
 	snprintf(thread->name, sizeof thread->name, "%s", name);
 	thread->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (thread->stop_fd < 0)
 		return -errno;
+	error = waits_open(&thread->waits, thread->stop_fd, events_fd(&thread->pair.events),
+			   thread->pair.port->class->wait_fd(thread->pair.port));
+	if (error) {
+		close(thread->stop_fd);
+		return error;
+	}
 	sigfillset(&all);	/* signals are the main thread's */
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	error = pthread_create(&thread->thread, NULL, run, thread);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error) {
+		waits_close(&thread->waits);
 		close(thread->stop_fd);
 		return -error;
 	}
@@ -174,6 +166,7 @@ void queue_thread_stop(struct queue_thread *thread)
 	if (write(thread->stop_fd, &one, sizeof one) != sizeof one)
 		log_error("cannot wake a queue's thread: %s", strerror(errno));
 	pthread_join(thread->thread, NULL);
+	waits_close(&thread->waits);
 	close(thread->stop_fd);
 	thread->started = false;
 }

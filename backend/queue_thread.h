@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "queue_pair.h"
+#include "waits.h"
 
 struct queue_thread {
 	struct queue_pair pair;		/* the thread's own while it runs */
@@ -16,8 +17,10 @@ struct queue_thread {
 	bool started;
 	bool stopping;			/* atomic; with stop_fd it ends the thread */
 	int stop_fd;			/* eventfd */
-	bool port_woke_us;		/* the last sleep ended for the port .. */
-	uint64_t frames_at_wakeup;	/* .. when it had given us so many */
+	struct waits waits;
+	unsigned int woken_by;		/* WAITS_* of the last sleep */
+	uint64_t frames_at_wakeup;	/* what the port had given us then */
+	bool port_lost;
 	/* The guest broke a ring: called once, from the queue's thread, which then only waits to be
 	 * stopped (a disabled queue keeps its thread and memory: XSA-374). */
 	void (*broken)(void *context, const char *why);

@@ -78,7 +78,8 @@ static ssize_t receive(int fd, void *data, size_t size, int *fds, size_t fd_room
 	ssize_t got;
 
 	while ((got = recvmsg(fd, &message, MSG_CMSG_CLOEXEC)) < 0)
-		if ((errno != EINTR && errno != EAGAIN) || (poll(&pollfd, 1, -1) < 0 && errno != EINTR))
+		if ((errno != EINTR && errno != EAGAIN) ||
+		    (poll(&pollfd, 1, -1) < 0 && errno != EINTR))
 			return -1;
 	*fd_count = 0;
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
@@ -118,7 +119,8 @@ int client_words(int fd, const uint32_t *words, size_t count)
 	struct pollfd pollfd = { .fd = fd, .events = POLLOUT };
 
 	while (send(fd, words, count * sizeof *words, MSG_NOSIGNAL) < 0)
-		if ((errno != EINTR && errno != EAGAIN) || (poll(&pollfd, 1, -1) < 0 && errno != EINTR))
+		if ((errno != EINTR && errno != EAGAIN) ||
+		    (poll(&pollfd, 1, -1) < 0 && errno != EINTR))
 			return -1;
 	return 0;
 }

@@ -9,8 +9,8 @@ int client_connect(enum sim_kind kind, uint32_t domid, int flags);
 /* $SIMXEN_DOMID, or 0. */
 uint32_t client_domid(void);
 
-/* A call and its answer, with up to two descriptors (NULL: none wanted).  0, or -1 with errno.  One at
- * a time on a socket: the caller has a lock. */
+/* A call and its answer, with up to two descriptors (NULL: none wanted).  0, or -1 with errno.
+ * One at a time on a socket: the caller has a lock. */
 int client_call(int fd, struct sim_call *call, int fds[2]);
 
 /* Makes an event channel descriptor speak: its control socket and the ports it has already

@@ -104,7 +104,8 @@ static void take(struct echo_backend *echo, struct echo_frame *frame)
 		if (n > 0)
 			later += requests[n].size;
 		if (n == 0 && (requests[0].flags & NETTXF_extra_info)) {
-			memcpy(&frame->gso, &echo->tx->ring[echo->tx_cons++ % RING], sizeof frame->gso);
+			memcpy(&frame->gso, &echo->tx->ring[echo->tx_cons++ % RING],
+			       sizeof frame->gso);
 			extras = 1;
 		}
 	} while ((requests[n++].flags & NETTXF_more_data) && n < 20);
@@ -156,7 +157,8 @@ static bool poll_tx(struct echo_backend *echo)
 	return any;
 }
 
-static void copy_out(struct echo_backend *echo, const uint8_t *from, uint16_t length, uint16_t flags)
+static void copy_out(struct echo_backend *echo, const uint8_t *from, uint16_t length,
+		     uint16_t flags)
 {
 	uint32_t index = echo->rx_cons++ % RING;
 	struct netif_rx_request request = echo->rx->ring[index].req;
@@ -203,7 +205,8 @@ static void give(struct echo_backend *echo, const struct echo_frame *frame)
 		copy_out(echo, frame->bytes + at, (uint16_t)length,
 			 (uint16_t)(flags | (length < left ? NETRXF_more_data : 0)));
 		if (at == 0 && frame->gso.type)
-			memcpy(&echo->rx->ring[echo->rx_cons++ % RING], &frame->gso, sizeof frame->gso);
+			memcpy(&echo->rx->ring[echo->rx_cons++ % RING], &frame->gso,
+			       sizeof frame->gso);
 		if (is(echo, ECHO_RX_PARTIAL))
 			return;		/* the caller publishes what there is */
 		at += length;
@@ -275,8 +278,10 @@ static void disconnect_rings(struct echo_backend *echo)
 
 static void advertise(struct echo_backend *echo)
 {
-	static const char *const features[] = { "feature-sg", "feature-gso-tcpv4", "feature-gso-tcpv6",
-		"feature-ipv6-csum-offload", "feature-rx-copy", "feature-split-event-channels" };
+	static const char *const features[] = {
+		"feature-sg", "feature-gso-tcpv4", "feature-gso-tcpv6", "feature-rx-copy",
+		"feature-ipv6-csum-offload", "feature-split-event-channels",
+	};
 
 	for (size_t i = 0; i < sizeof features / sizeof features[0]; i++)
 		write_number(echo, features[i], 1);
@@ -318,7 +323,8 @@ static void *run(void *argument)
 			xenbus_step(echo);
 		}
 		if (fds[2].revents)
-			xenevtchn_unmask(echo->evtchn, (evtchn_port_t)xenevtchn_pending(echo->evtchn));
+			xenevtchn_unmask(echo->evtchn,
+					 (evtchn_port_t)xenevtchn_pending(echo->evtchn));
 		poll_rings(echo);
 	}
 	return NULL;
@@ -331,14 +337,16 @@ struct echo_backend *echo_start(uint32_t domid, uint32_t handle)
 	if (!echo)
 		abort();
 	echo->domid = domid;
-	snprintf(echo->backend, sizeof echo->backend, "/local/domain/0/backend/vif/%u/%u", domid, handle);
-	snprintf(echo->frontend, sizeof echo->frontend, "/local/domain/%u/device/vif/%u", domid, handle);
+	snprintf(echo->backend, sizeof echo->backend, "/local/domain/0/backend/vif/%u/%u", domid,
+		 handle);
+	snprintf(echo->frontend, sizeof echo->frontend, "/local/domain/%u/device/vif/%u", domid,
+		 handle);
 	echo->stop = eventfd(0, EFD_CLOEXEC);
 	echo->xs = xs_open(0);
 	echo->gnttab = xengnttab_open(NULL, 0);
 	echo->evtchn = xenevtchn_open(NULL, 0);
-	if (!echo->xs || !echo->gnttab || !echo->evtchn || !xs_watch(echo->xs, echo->backend, "b") ||
-	    !xs_watch(echo->xs, echo->frontend, "f") ||
+	if (!echo->xs || !echo->gnttab || !echo->evtchn ||
+	    !xs_watch(echo->xs, echo->backend, "b") || !xs_watch(echo->xs, echo->frontend, "f") ||
 	    pthread_create(&echo->thread, NULL, run, echo) != 0)
 		abort();
 	return echo;

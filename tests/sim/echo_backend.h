@@ -1,7 +1,7 @@
 /* echo_backend.h - a trivial backend that sends every frame back, to test the frontend model with
  *
- * One thread, one vif of domain 0, one queue.  With a fault set it breaks the protocol in that way, for the
- * frontend's judge to notice. */
+ * One thread, one vif of domain 0, one queue.  With a fault set it breaks the protocol in that
+ * way, for the frontend's judge to notice. */
 #ifndef TESTS_SIM_ECHO_BACKEND_H
 #define TESTS_SIM_ECHO_BACKEND_H
 

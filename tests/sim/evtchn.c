@@ -1,13 +1,15 @@
 /* evtchn.c - libxenevtchn for the simulator
  *
- * Symbols and versions of Xen 4.17's, errno as that on Linux.  The descriptor is all there is of a handle: it
- * can be polled, made non-blocking, passed to another process and wrapped again by xenevtchn_fdopen, and
- * closing the last copy unbinds everything.  read(2) and write(2) on it work as on /dev/xen/evtchn, but a
- * read returns one port.
+ * Symbols and versions of Xen 4.17's, errno as that on Linux.  The descriptor is all there is of
+ * a handle: it can be polled, made non-blocking, passed to another process and wrapped again by
+ * xenevtchn_fdopen, and closing the last copy unbinds everything.  read(2) and write(2) on it
+ * work as on /dev/xen/evtchn, but a read returns one port.
  *
- * Notify and unmask are one write; which ports are ours is known here, so that errors need no answer.
+ * Notify and unmask are one write; which ports are ours is known here, so that errors need no
+ * answer.
  *
- * Unfaithful: opening can fail with EIO when $SIMXEN_DOMID is no domain, and that shows only here. */
+ * Unfaithful: opening can fail with EIO when $SIMXEN_DOMID is no domain, and that shows only
+ * here. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -71,7 +73,8 @@ xenevtchn_handle *xenevtchn_open(struct xentoollog_logger *logger, unsigned int 
 				   flags & XENEVTCHN_NO_CLOEXEC ? 0 : SOCK_CLOEXEC), true);
 }
 
-xenevtchn_handle *xenevtchn_fdopen(struct xentoollog_logger *logger, int fd, unsigned int open_flags)
+xenevtchn_handle *xenevtchn_fdopen(struct xentoollog_logger *logger, int fd,
+				   unsigned int open_flags)
 {
 	(void)logger;
 	if (open_flags != 0) {

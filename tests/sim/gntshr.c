@@ -1,8 +1,9 @@
 /* gntshr.c - libxengnttab for the simulator: sharing our own pages
  *
- * The pages are memory of our domain (upper half of its memfd, simxen's to give out), zeroed, with a grant
- * each.  They go back when they are unshared, the handle is closed or the process dies; simxen keeps those
- * that somebody has mapped until that is over.  Past the limit of all processes: ENOSPC, as gntalloc. */
+ * The pages are memory of our domain (upper half of its memfd, simxen's to give out), zeroed,
+ * with a grant each.  They go back when they are unshared, the handle is closed or the process
+ * dies; simxen keeps those that somebody has mapped until that is over.  Past the limit of all
+ * processes: ENOSPC, as gntalloc. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -86,8 +87,8 @@ void *xengntshr_share_pages(xengntshr_handle *xgs, uint32_t domid, int count, ui
 	return share(xgs, domid, (uint32_t)count, refs, writable, SIM_NOTHING, SIM_NOTHING);
 }
 
-void *xengntshr_share_page_notify(xengntshr_handle *xgs, uint32_t domid, uint32_t *ref, int writable,
-				  uint32_t notify_offset, evtchn_port_t notify_port)
+void *xengntshr_share_page_notify(xengntshr_handle *xgs, uint32_t domid, uint32_t *ref,
+				  int writable, uint32_t notify_offset, evtchn_port_t notify_port)
 {
 	return share(xgs, domid, 1, ref, writable, notify_offset, notify_port);
 }

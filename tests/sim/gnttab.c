@@ -1,11 +1,12 @@
 /* gnttab.c - libxengnttab for the simulator: handles, and mapping granted pages
  *
- * The drop-in library has the symbols and versions of Xen 4.17's, and errno as that on Linux.  A handle is
- * one connection to simxen, which pins what we map and drops the pins when the descriptor goes.  A mapped
- * page is a page of the granting domain's memfd.  Copies are in gnttab_copy.c.
+ * The drop-in library has the symbols and versions of Xen 4.17's, and errno as that on Linux.  A
+ * handle is one connection to simxen, which pins what we map and drops the pins when the
+ * descriptor goes.  A mapped page is a page of the granting domain's memfd.  Copies are in
+ * gnttab_copy.c.
  *
- * Unfaithful: nothing is logged; revoking a page does not take a mapping away (nor does Xen); the handle
- * survives a fork; dma-buf calls say ENOTTY; xentoolcore_restrict_all() does not reach us. */
+ * Unfaithful: nothing is logged; revoking a page does not take a mapping away (nor does Xen); the
+ * handle survives a fork; dma-buf calls say ENOTTY; xentoolcore_restrict_all() passes us by. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -210,8 +211,9 @@ static void unmap_pages(xengnttab_handle *xgt, struct region *region)
 static void *map(xengnttab_handle *xgt, const struct map_request *request)
 {
 	size_t size = (size_t)request->count * SIM_PAGE;
-	void *address = request->count ? mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
-				       : MAP_FAILED;
+	void *address = request->count
+				? mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+				: MAP_FAILED;
 	struct region *region;
 	int error = 0;
 

@@ -11,8 +11,8 @@
 
 #define FOREIGN_SLOTS 64u
 
-/* A domain whose memory we copy from or to.  Never unmapped before the handle closes, as a thread may
- * be in the middle of a copy. */
+/* A domain whose memory we copy from or to.  Never unmapped before the handle closes, as a thread
+ * may be in the middle of a copy. */
 struct foreign {
 	struct foreign *retired;
 	struct client_domain domain;

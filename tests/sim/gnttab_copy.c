@@ -1,18 +1,20 @@
 /* gnttab_copy.c - libxengnttab for the simulator: grant copy
  *
- * Done by the caller, between the domains' memories, without a system call.  Each end that is a reference
- * is checked and pinned as by Xen's _set_status_v1, in one atomic operation, then the page is looked up;
- * what the guest does to the entry afterwards does not matter any more.
+ * Done by the caller, between the domains' memories, without a system call.  Each end that is a
+ * reference is checked and pinned as by Xen's _set_status_v1, in one atomic operation, then the
+ * page is looked up; what the guest does to the entry afterwards does not matter any more.
  *
- * As gntdev: the call fails with EINVAL for a segment with no reference at all, or one whose reference end
- * crosses its page; segments before it are done.  Everything else is a segment's status:
+ * As gntdev: the call fails with EINVAL for a segment with no reference at all, or one whose
+ * reference end crosses its page; segments before it are done.  Everything else is a segment's
+ * status:
  *	bad_domain	no such domain
  *	bad_gntref	reference beyond the table
  *	general_error	not granted, not to us, or read-only (Xen says so, not permission_denied)
  *	bad_page	the frame is not memory
  *
- * Unfaithful: a bad local address is a fault, not EFAULT; Linux does segments before a bad one in chunks of
- * 16 only; GTF_reading and GTF_writing may go away a moment too early if two copy from one page at once. */
+ * Unfaithful: a bad local address is a fault, not EFAULT; Linux does segments before a bad one in
+ * chunks of 16 only; GTF_reading and GTF_writing may go away a moment too early if two copy from
+ * one page at once. */
 #include <errno.h>
 #include <string.h>
 
@@ -112,7 +114,8 @@ static bool crosses(bool gref, const union xengnttab_copy_ptr *end, uint16_t len
 	return gref && end->foreign.offset + length > (int)SIM_PAGE;
 }
 
-int xengnttab_grant_copy(xengnttab_handle *xgt, uint32_t count, xengnttab_grant_copy_segment_t *segs)
+int xengnttab_grant_copy(xengnttab_handle *xgt, uint32_t count,
+			 xengnttab_grant_copy_segment_t *segs)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		xengnttab_grant_copy_segment_t *segment = &segs[i];

@@ -22,7 +22,8 @@ void netfront_violation(struct netfront *fe, const char *format, ...)
 	if (fe->violations++ > 0)
 		return;
 	strcpy(fe->first_violation, text);
-	fprintf(stderr, "netfront %u.%u: violation: %s\n", fe->guest->domid, fe->config.handle, text);
+	fprintf(stderr, "netfront %u.%u: violation: %s\n", fe->guest->domid, fe->config.handle,
+		text);
 }
 
 void netfront_judge_off(struct netfront *fe)
@@ -190,8 +191,8 @@ static int64_t now_ms(void)
 	return now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-bool netfront_until(struct netfront *fe, bool (*condition)(struct netfront *, void *), void *context,
-		    int timeout)
+bool netfront_until(struct netfront *fe, bool (*condition)(struct netfront *, void *),
+		    void *context, int timeout)
 {
 	int64_t end = now_ms() + timeout;
 

@@ -1,18 +1,20 @@
 /* netfront.h - a model of a netif frontend, and a strict judge of the backend behind it
  *
- * Written from xen/io/netif.h and protocol.md.  It negotiates through XenStore as Linux's netfront does, sends
- * frames of 1 to 18 slots with extras, keeps the rx ring filled, and checks everything that comes back.  What
- * a backend must not do is a violation: counted, described once on stderr, and for the test to fail on.
+ * Written from xen/io/netif.h and protocol.md.  It negotiates through XenStore as Linux's
+ * netfront does, sends frames of 1 to 18 slots with extras, keeps the rx ring filled, and checks
+ * everything that comes back.  What a backend must not do is a violation: counted, described once
+ * on stderr, and for the test to fail on.
  *
- * Violations: a response nobody waits for; more responses than requests; indices that go back; an unknown
- * status or flag; an id that is not the slot's; a frame that is published in part, longer than 65535 or shorter
- * than 14; offload flags that were not negotiated; bytes written behind a frame's end (if asked to check);
- * a grant still in use after its response, or after the backend closed.
- * Counted, but for the test to judge: events that brought nothing (a frontend that polls makes some itself),
- * errors and drops among the tx responses.
+ * Violations: a response nobody waits for; more responses than requests; indices that go back; an
+ * unknown status or flag; an id that is not the slot's; a frame that is published in part, longer
+ * than 65535 or shorter than 14; offload flags that were not negotiated; bytes written behind a
+ * frame's end (if asked to check); a grant still in use after its response, or after the backend
+ * closed. Counted, but for the test to judge: events that brought nothing (a frontend that polls
+ * makes some itself), errors and drops among the tx responses.
  *
- * To misbehave: hooks at named points, keys that are overridden, raw access to rings, slots and grants, and
- * `frozen_rx`.  After req_prod was changed by hand the judge is off (netfront_judge_off).
+ * To misbehave: hooks at named points, keys that are overridden, raw access to rings, slots and
+ * grants, and `frozen_rx`.  After req_prod was changed by hand the judge is off
+ * (netfront_judge_off).
  *
  * One owner thread.  No call waits, except those that have a timeout. */
 #ifndef TESTS_SIM_NETFRONT_H
@@ -42,8 +44,8 @@ enum netfront_point {
 	NETFRONT_ON_RX_RESPONSE,
 };
 
-/* A frame, either way.  gso_type as in netif.h, 0 for none; of received frames the iov lies in rx pages that
- * are posted again when the callback returns. */
+/* A frame, either way.  gso_type as in netif.h, 0 for none; of received frames the iov lies in rx
+ * pages that are posted again when the callback returns. */
 struct netfront_frame {
 	struct iovec iov[NETFRONT_SLOTS];
 	int iov_count;
@@ -127,32 +129,35 @@ struct netfront {
 	char first_violation[160];
 };
 
-/* Attaches to the device of @config->handle that the toolstack made; watches the backend and connects when it
- * is ready (netfront_dispatch does).  NULL with errno if there is no such device. */
+/* Attaches to the device of @config->handle that the toolstack made; watches the backend and
+ * connects when it is ready (netfront_dispatch does).  NULL with errno if there is no such
+ * device. */
 struct netfront *netfront_open(struct simguest *guest, const struct netfront_config *config);
-/* Closes without a word to the backend, as a crash would, frees what can be freed.  NULL is fine. */
+/* Closes without a word to the backend, as a crash would, and frees what it can.  NULL is fine. */
 void netfront_free(struct netfront *fe);
 
-/* Handles what is ready of XenStore and events; netfront_wait() waits for more, at most @timeout ms. */
+/* Handles what is ready of XenStore and events; netfront_wait() waits for more, at most @timeout
+ * ms. */
 void netfront_dispatch(struct netfront *fe);
 bool netfront_wait(struct netfront *fe, int timeout);
 int netfront_xs_fd(const struct netfront *fe);
 
 /* Dispatches until @condition(@context), or false after @timeout ms. */
-bool netfront_until(struct netfront *fe, bool (*condition)(struct netfront *, void *), void *context,
-		    int timeout);
+bool netfront_until(struct netfront *fe, bool (*condition)(struct netfront *, void *),
+		    void *context, int timeout);
 bool netfront_until_connected(struct netfront *fe, int timeout);
 bool netfront_until_tx_idle(struct netfront *fe, int timeout);	/* all requests are answered */
 bool netfront_until_received(struct netfront *fe, uint64_t frames, int timeout);
 
-/* As Linux does when its device goes: Closing, Closed, each when the backend has followed, then the rings are
- * taken away.  False if the backend did not follow within @timeout ms a step. */
+/* As Linux does when its device goes: Closing, Closed, each when the backend has followed, then
+ * the rings are taken away.  False if the backend did not follow within @timeout ms a step. */
 bool netfront_close(struct netfront *fe, int timeout);
 bool netfront_reopen(struct netfront *fe);	/* Initialising again, as after kexec */
 int netfront_set_state(struct netfront *fe, enum xenbus_state state);
 
-/* tx: the pages the next frame will be sent from, in order, NETFRONT_SLOTS of a page each (less if the ring
- * is nearly full: see room), then its first @frame->length bytes are sent.  False without room or rings. */
+/* tx: the pages the next frame will be sent from, in order, NETFRONT_SLOTS of a page each (less
+ * if the ring is nearly full: see room), then its first @frame->length bytes are sent.  False
+ * without room or rings. */
 uint32_t netfront_tx_room(const struct netfront *fe);	/* frames of any size that fit now */
 int netfront_tx_pages(struct netfront *fe, struct iovec iov[NETFRONT_SLOTS]);
 bool netfront_tx_commit(struct netfront *fe, const struct netfront_frame *frame);

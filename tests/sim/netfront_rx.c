@@ -1,15 +1,16 @@
 /* netfront_rx.c - frames to the guest: posted pages, and judging what comes back in them
  *
- * Request i names page i modulo 256, and its response must come in that very slot: extras overlay the id, so
- * position is all there is.  A page is granted while it is posted.  Behind the bytes that a response
- * announces the page must be as we posted it, which is filled with a pattern. */
+ * Request i names page i modulo 256, and its response must come in that very slot: extras overlay
+ * the id, so position is all there is.  A page is granted while it is posted.  Behind the bytes
+ * that a response announces the page must be as we posted it, which is filled with a pattern. */
 #include <string.h>
 
 #include "netfront.h"
 
 #define POISON 0xa5
 
-#define KNOWN_FLAGS (NETRXF_data_validated | NETRXF_csum_blank | NETRXF_more_data | NETRXF_extra_info)
+#define KNOWN_FLAGS (NETRXF_data_validated | NETRXF_csum_blank | NETRXF_more_data | \
+		     NETRXF_extra_info)
 
 static void post(struct netfront_queue *queue)
 {
@@ -22,7 +23,8 @@ static void post(struct netfront_queue *queue)
 		memset(simguest_page(fe->guest, slot->frame), POISON, SIM_PAGE);
 	simguest_grant_again(fe->guest, slot->ref, fe->backend_domid, slot->frame, false);
 	slot->used = slot->granted = true;
-	rx->shared->ring[id].req = (struct netif_rx_request){ .id = (uint16_t)id, .gref = slot->ref };
+	rx->shared->ring[id].req =
+		(struct netif_rx_request){ .id = (uint16_t)id, .gref = slot->ref };
 	rx->req_prod++;
 }
 
@@ -72,8 +74,8 @@ static bool tail_is_untouched(const uint8_t *page, uint32_t end)
 }
 
 /* The bytes of one response join the frame.  False if it reports an error. */
-static bool add_data(struct netfront_queue *queue, uint32_t id, const struct netif_rx_response *response,
-		     struct netfront_frame *frame)
+static bool add_data(struct netfront_queue *queue, uint32_t id,
+		     const struct netif_rx_response *response, struct netfront_frame *frame)
 {
 	struct netfront *fe = queue->fe;
 	uint8_t *page = simguest_page(fe->guest, queue->rx.slots[id].frame);
@@ -157,11 +159,13 @@ static void check_offloads(struct netfront *fe, const struct netfront_frame *fra
 	if (frame->length < 14 || frame->length > 65535)
 		netfront_violation(fe, "rx frame of %u bytes", frame->length);
 	if (frame->iov_count > 1 && fe->config.no_sg)
-		netfront_violation(fe, "rx frame of %d slots without scatter-gather", frame->iov_count);
+		netfront_violation(fe, "rx frame of %d slots without scatter-gather",
+				   frame->iov_count);
 }
 
 /* The slots of one frame.  False if it ends before it is whole. */
-static bool gather(struct netfront_queue *queue, uint32_t prod, struct netfront_frame *frame, bool *good)
+static bool gather(struct netfront_queue *queue, uint32_t prod, struct netfront_frame *frame,
+		   bool *good)
 {
 	struct netif_rx_response response;
 	bool first = true;
@@ -176,7 +180,8 @@ static bool gather(struct netfront_queue *queue, uint32_t prod, struct netfront_
 		if (first) {
 			frame->csum_blank = response.flags & NETRXF_csum_blank;
 			frame->data_validated = response.flags & NETRXF_data_validated;
-			if ((response.flags & NETRXF_extra_info) && !take_extras(queue, prod, frame))
+			if ((response.flags & NETRXF_extra_info) &&
+			    !take_extras(queue, prod, frame))
 				return false;
 		}
 		*good &= add_data(queue, id, &response, frame);
@@ -221,8 +226,8 @@ bool netfront_rx_poll(struct netfront_queue *queue)
 
 	while (fe->rings && prod != rx->rsp_cons) {
 		if (prod - rx->rsp_cons > rx->req_prod - rx->rsp_cons) {
-			netfront_violation(fe, "rx rsp_prod %u is not in %u..%u", prod, rx->rsp_cons,
-					   rx->req_prod);
+			netfront_violation(fe, "rx rsp_prod %u is not in %u..%u", prod,
+					   rx->rsp_cons, rx->req_prod);
 			return any;
 		}
 		while (fe->rings && rx->rsp_cons != prod)

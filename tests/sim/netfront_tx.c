@@ -1,8 +1,8 @@
 /* netfront_tx.c - frames from the guest: slots, extras, and judging the answers
  *
- * Every data slot has a page of its own and an id; a page is granted, read-only, from the moment its request is
- * written until its response, when the grant must be free again.  Ids are taken from a stack, so that they
- * come in no particular order. */
+ * Every data slot has a page of its own and an id; a page is granted, read-only, from the moment
+ * its request is written until its response, when the grant must be free again.  Ids are taken
+ * from a stack, so that they come in no particular order. */
 #include <string.h>
 
 #include "netfront.h"
@@ -49,13 +49,15 @@ static union netif_tx_sring_entry *next_entry(struct netfront_tx *tx)
 	return &tx->shared->ring[tx->req_prod++ % NETFRONT_RING];
 }
 
-static void put_request(struct netfront_queue *queue, uint16_t offset, uint16_t size, uint16_t flags)
+static void put_request(struct netfront_queue *queue, uint16_t offset, uint16_t size,
+			uint16_t flags)
 {
 	struct netfront_tx *tx = &queue->tx;
 	uint16_t id = tx->free[--tx->free_count];
 	struct netfront_slot *slot = &tx->slots[id];
 
-	simguest_grant_again(queue->fe->guest, slot->ref, queue->fe->backend_domid, slot->frame, true);
+	simguest_grant_again(queue->fe->guest, slot->ref, queue->fe->backend_domid, slot->frame,
+			     true);
 	slot->used = slot->granted = true;
 	tx->sent[tx->newest++ % NETFRONT_RING] = id;
 	next_entry(tx)->req = (struct netif_tx_request){ .gref = slot->ref, .offset = offset,
@@ -240,8 +242,8 @@ bool netfront_tx_poll(struct netfront_queue *queue)
 
 	while (prod != tx->rsp_cons) {
 		if (prod - tx->rsp_cons > tx->req_prod - tx->rsp_cons) {
-			netfront_violation(fe, "tx rsp_prod %u is not in %u..%u", prod, tx->rsp_cons,
-					   tx->req_prod);
+			netfront_violation(fe, "tx rsp_prod %u is not in %u..%u", prod,
+					   tx->rsp_cons, tx->req_prod);
 			return any;
 		}
 		while (tx->rsp_cons != prod) {

@@ -1,8 +1,8 @@
 /* netfront_xenbus.c - negotiation and states of the frontend model
  *
- * As Linux: when the backend says InitWait and we are Initialising, make the rings, write the keys in one
- * transaction and say Connected; when it says Closing or Closed, say Closed and take the rings away.  A
- * removed backend counts as Closed.
+ * As Linux: when the backend says InitWait and we are Initialising, make the rings, write the
+ * keys in one transaction and say Connected; when it says Closing or Closed, say Closed and take
+ * the rings away.  A removed backend counts as Closed.
  *
  * Unfaithful: everything is read and written as domain 0, as xenstored knows no other client. */
 #include <errno.h>
@@ -101,7 +101,8 @@ static bool write_features(struct netfront *fe, xs_transaction_t t)
 /* Keys of an earlier connection of the other kind would confuse the backend. */
 static void remove_stale(struct netfront *fe, xs_transaction_t t)
 {
-	static const char *const names[] = { "event-channel", "event-channel-tx", "event-channel-rx" };
+	static const char *const names[] = { "event-channel", "event-channel-tx",
+					     "event-channel-rx" };
 	char path[128];
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

@@ -1,15 +1,17 @@
 /* simfront.c - a guest: the TCP stack of a network namespace behind netfront's rings
  *
- * usage: simfront --domid D --netns NAME [--handle H] [--mac MAC] [--ip ADDRESS/BITS] [--ip6 ADDRESS/BITS]
+ * usage: simfront --domid D --netns NAME [--handle H] [--mac MAC] [--ip ADDRESS/BITS] [--ip6
+ * ADDRESS/BITS]
  *		   [--mtu N] [--device NAME] [--rx-requests N] [--first-index N] [--single-event]
  *		   [--no-sg] [--no-gso] [--no-csum] [--no-rx-notify] [--check-tail]
  *
- * The device (eth0) is a TAP with vnet header.  Frames are read into the very pages they are sent from, and
- * written from the pages they came in, so a frame is copied by the kernel once on this side.
+ * The device (eth0) is a TAP with vnet header.  Frames are read into the very pages they are sent
+ * from, and written from the pages they came in, so a frame is copied by the kernel once on this
+ * side.
  *
- * The domain must have the vif already (simtoolstack attach).  SIGTERM closes as Linux's netfront does when
- * its device goes; the exit status is 1 if that failed or the backend violated the protocol.  SIGUSR1 prints
- * counters.  SIGKILL is a crash of the guest. */
+ * The domain must have the vif already (simtoolstack attach).  SIGTERM closes as Linux's netfront
+ * does when its device goes; the exit status is 1 if that failed or the backend violated the
+ * protocol.  SIGUSR1 prints counters.  SIGKILL is a crash of the guest. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -74,12 +76,13 @@ static void print_stats(const struct simfront *front)
 {
 	const struct netfront_stats *s = &front->fe->stats;
 
-	printf("tx frames %" PRIu64 " bytes %" PRIu64 " ok %" PRIu64 " error %" PRIu64 " dropped %"
-	       PRIu64 " null %" PRIu64 "; rx frames %" PRIu64 " bytes %" PRIu64 " error %" PRIu64
-	       " not taken %" PRIu64 "; events %" PRIu64 " without work %" PRIu64 " notifies %" PRIu64
-	       "; violations %" PRIu64 "\n", s->tx_frames, s->tx_bytes, s->tx_ok, s->tx_error,
-	       s->tx_dropped, s->tx_null, s->rx_frames, s->rx_bytes, s->rx_error, front->tap_dropped,
-	       s->events, s->events_without_work, s->notifies, front->fe->violations);
+	printf("tx frames %" PRIu64 " bytes %" PRIu64 " ok %" PRIu64 " error %" PRIu64
+	       " dropped %" PRIu64 " null %" PRIu64 "; rx frames %" PRIu64 " bytes %" PRIu64
+	       " error %" PRIu64 " not taken %" PRIu64 "; events %" PRIu64
+	       " without work %" PRIu64 " notifies %" PRIu64 "; violations %" PRIu64 "\n",
+	       s->tx_frames, s->tx_bytes, s->tx_ok, s->tx_error, s->tx_dropped, s->tx_null,
+	       s->rx_frames, s->rx_bytes, s->rx_error, front->tap_dropped, s->events,
+	       s->events_without_work, s->notifies, front->fe->violations);
 	fflush(stdout);
 }
 
@@ -108,7 +111,8 @@ static void follow_state(struct simfront *front)
 	front->up = up;
 }
 
-/* After the backend has closed on its own account, a guest comes back when it is told to: so do we. */
+/* After the backend has closed on its own account, a guest comes back when it is told to: so do
+ * we. */
 static void serve(struct simfront *front)
 {
 	bool more = false;
@@ -144,14 +148,22 @@ static void open_signals(struct simfront *front)
 }
 
 static const struct option long_options[] = {
-	{ "domid", required_argument, NULL, 'd' },	  { "handle", required_argument, NULL, 'h' },
-	{ "netns", required_argument, NULL, 'n' },	  { "mac", required_argument, NULL, 'm' },
-	{ "ip", required_argument, NULL, 'i' },		  { "ip6", required_argument, NULL, '6' },
-	{ "mtu", required_argument, NULL, 'u' },	  { "device", required_argument, NULL, 'D' },
-	{ "rx-requests", required_argument, NULL, 'r' },  { "single-event", no_argument, NULL, 's' },
-	{ "first-index", required_argument, NULL, 'f' },  { "no-sg", no_argument, NULL, 'S' },
-	{ "no-gso", no_argument, NULL, 'G' },		  { "no-csum", no_argument, NULL, 'C' },
-	{ "no-rx-notify", no_argument, NULL, 'N' },	  { "check-tail", no_argument, NULL, 't' },
+	{ "domid", required_argument, NULL, 'd' },
+	{ "handle", required_argument, NULL, 'h' },
+	{ "netns", required_argument, NULL, 'n' },
+	{ "mac", required_argument, NULL, 'm' },
+	{ "ip", required_argument, NULL, 'i' },
+	{ "ip6", required_argument, NULL, '6' },
+	{ "mtu", required_argument, NULL, 'u' },
+	{ "device", required_argument, NULL, 'D' },
+	{ "rx-requests", required_argument, NULL, 'r' },
+	{ "single-event", no_argument, NULL, 's' },
+	{ "first-index", required_argument, NULL, 'f' },
+	{ "no-sg", no_argument, NULL, 'S' },
+	{ "no-gso", no_argument, NULL, 'G' },
+	{ "no-csum", no_argument, NULL, 'C' },
+	{ "no-rx-notify", no_argument, NULL, 'N' },
+	{ "check-tail", no_argument, NULL, 't' },
 	{ NULL, 0, NULL, 0 },
 };
 
@@ -195,14 +207,17 @@ static bool parse(struct simfront_options *options, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	struct simfront_options options = { .mac = "00:16:3e:00:00:01", .mtu = 1500, .device = "eth0",
+	struct simfront_options options = { .mac = "00:16:3e:00:00:01",
+					    .mtu = 1500,
+					    .device = "eth0",
 					    .config.no_tail_check = true };
 	struct simfront front = { 0 };
 	struct simguest *guest;
 	bool closed;
 
 	if (!parse(&options, argc, argv)) {
-		fprintf(stderr, "usage: simfront --domid D --netns NAME [options]; see simfront.c\n");
+		fprintf(stderr,
+			"usage: simfront --domid D --netns NAME [options]; see simfront.c\n");
 		return 2;
 	}
 	open_signals(&front);

@@ -13,8 +13,9 @@ struct simfront_options {
 	struct netfront_config config;
 };
 
-/* A TAP named @options->device in the namespace, in which the process is from now on; up, with addresses.
- * Non-blocking, with struct virtio_net_hdr before each frame.  -1 with a line on stderr. */
+/* A TAP named @options->device in the namespace, in which the process is from now on; up, with
+ * addresses. Non-blocking, with struct virtio_net_hdr before each frame.  -1 with a line on
+ * stderr. */
 int simfront_tap_open(const struct simfront_options *options);
 /* What the namespace's stack may leave to the device; carrier. */
 void simfront_tap_offload(int tap, const struct netfront *fe);

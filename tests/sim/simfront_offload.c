@@ -1,7 +1,7 @@
 /* simfront_offload.c - offloads of netif and of virtio-net, both ways
  *
- * netif says that a checksum is blank, not where: that has to be found in the frame.  Headers may be spread
- * over slots, so the first bytes are gathered before they are read. */
+ * netif says that a checksum is blank, not where: that has to be found in the frame.  Headers may
+ * be spread over slots, so the first bytes are gathered before they are read. */
 #include <netinet/in.h>
 #include <string.h>
 

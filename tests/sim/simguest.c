@@ -1,7 +1,7 @@
 /* simguest.c - the kernel of a simulated guest; see simguest.h
  *
- * Allocators are byte maps searched from where the last search ended, so that a freed frame or reference is
- * not given out again at once: a stale use by the backend then shows. */
+ * Allocators are byte maps searched from where the last search ended, so that a freed frame or
+ * reference is not given out again at once: a stale use by the backend then shows. */
 #include <assert.h>
 #include <errno.h>
 #include <poll.h>

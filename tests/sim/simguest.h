@@ -1,7 +1,7 @@
 /* simguest.h - the kernel of a simulated guest: pages, grants, event channels
  *
- * For tests and for programs that play a guest.  Everything is deliberately raw: a test may write any byte
- * of the guest's memory and of its grant entries, as a hostile kernel could.
+ * For tests and for programs that play a guest.  Everything is deliberately raw: a test may write
+ * any byte of the guest's memory and of its grant entries, as a hostile kernel could.
  *
  * One owner thread, except simguest_notify() and memory itself, which any thread may touch. */
 #ifndef TESTS_SIM_SIMGUEST_H
@@ -28,8 +28,9 @@ struct simguest {
 	uint8_t frame_used[SIM_PAGES_KERNEL], ref_used[SIM_GRANTS_KERNEL];
 };
 
-/* The kernel of domain @domid starts; the domain is created if it does not exist.  A domain whose kernel has
- * died can be started again, as by kexec.  NULL with errno: EIO if a kernel is running there. */
+/* The kernel of domain @domid starts; the domain is created if it does not exist.  A domain whose
+ * kernel has died can be started again, as by kexec.  NULL with errno: EIO if a kernel is running
+ * there. */
 struct simguest *simguest_start(uint32_t domid);
 /* The kernel is gone, its domain stays with ports, grants and memory: a crash.  NULL is fine. */
 void simguest_crash(struct simguest *guest);
@@ -45,8 +46,8 @@ void *simguest_page(const struct simguest *guest, uint32_t frame);
 uint32_t simguest_grant(struct simguest *guest, uint32_t to, uint32_t frame, bool readonly);
 void simguest_grant_again(struct simguest *guest, uint32_t ref, uint32_t to, uint32_t frame,
 			  bool readonly);
-/* Ends access: false, and nothing is changed, while somebody maps or copies it.  Free() also gives the
- * reference back. */
+/* Ends access: false, and nothing is changed, while somebody maps or copies it.  Free() also
+ * gives the reference back. */
 bool simguest_revoke(struct simguest *guest, uint32_t ref);
 bool simguest_grant_free(struct simguest *guest, uint32_t ref);
 struct grant_entry_v1 *simguest_entry(const struct simguest *guest, uint32_t ref);

@@ -171,8 +171,9 @@ void simtest_await(unsigned int domid, const char *name, unsigned int value)
 
 bool simtest_idle(void)
 {
-	static const char expected[] = "domain 0: alive true running false ports 0 bound 0 granted 0 "
-				       "shared 0 mapped 0 evtchn 0 gnttab 0 gntshr 0\n";
+	static const char expected[] =
+		"domain 0: alive true running false ports 0 bound 0 granted 0 "
+		"shared 0 mapped 0 evtchn 0 gnttab 0 gntshr 0\n";
 	int64_t end = now_ms() + 10000;
 
 	while (strcmp(status_text(), expected) != 0) {

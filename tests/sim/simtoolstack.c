@@ -6,19 +6,20 @@
  *	  simtoolstack destroy D [KEY=VALUE]...		xl destroy
  *
  *	mac=	bridge=	mtu=	as in an xl configuration; mtu is written if it is not 1500
- *	script=PROGRAM		run as hotplug script, `PROGRAM online type_if=vif`, with libxl's environment;
- *				without it hotplug-status is set to connected at once
+ *	script=PROGRAM		run as hotplug script, `PROGRAM online type_if=vif`, with the
+ *				environment libxl gives it; without it hotplug-status is
+ *				connected at once
  *	hotplug=no		leave hotplug-status empty
  *	backend-domid=B		default 0
  *	timeout=SECONDS		for the backend to follow, 10 as in libxl
  *
- * Order and keys are libxl's (libxl_device.c, libxl_nic.c).  attach: both ends in one transaction, wait for
- * the backend's InitWait, script; a backend that does not come is an error and the nodes are removed by
- * force.  detach: online=0 and state=5, wait for Closed, script, remove.  destroy: for each vif the frontend is
- * removed first, then as detach; then the domain.
+ * Order and keys are libxl's (libxl_device.c, libxl_nic.c).  attach: both ends in one
+ * transaction, wait for the backend's InitWait, script; a backend that does not come is an error
+ * and the nodes are removed by force.  detach: online=0 and state=5, wait for Closed, script,
+ * remove.  destroy: for each vif the frontend is removed first, then as detach; then the domain.
  *
- * Unfaithful: no domain build, no emulated twin, no limit to how long a script may run, scripts always
- * run here (libxl leaves those of a driver domain to `xl devd` there). */
+ * Unfaithful: no domain build, no emulated twin, no limit to how long a script may run, scripts
+ * always run here (libxl leaves those of a driver domain to `xl devd` there). */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -206,8 +207,8 @@ static int remove_vif(struct toolstack *ts, struct vif *vif, bool force)
 
 	store_transaction(ts, force ? begin_forced_removal : begin_removal, vif);
 	if (!store_wait_state(ts, vif->backend, XenbusStateClosed, true, vif->timeout)) {
-		fprintf(stderr, "simtoolstack: vif%u.%u: backend did not close in %d s\n", vif->domid,
-			vif->handle, vif->timeout);
+		fprintf(stderr, "simtoolstack: vif%u.%u: backend did not close in %d s\n",
+			vif->domid, vif->handle, vif->timeout);
 		error = -1;
 	}
 	script = store_read(ts, vif->backend, "script");
@@ -226,7 +227,8 @@ static int attach(struct toolstack *ts, struct vif *vif)
 	if (!store_wait_state(ts, vif->backend, XenbusStateInitWait, false, vif->timeout)) {
 		char *state = store_read(ts, vif->backend, "state");
 
-		fprintf(stderr, "simtoolstack: vif%u.%u: backend not ready in %d s, its state is %s\n",
+		fprintf(stderr,
+			"simtoolstack: vif%u.%u: backend not ready in %d s, its state is %s\n",
 			vif->domid, vif->handle, vif->timeout, state ? state : "gone");
 		free(state);
 		remove_vif(ts, vif, true);
@@ -351,7 +353,9 @@ static bool parse(struct vif *vif, int argc, char **argv, bool has_handle)
 
 int main(int argc, char **argv)
 {
-	struct vif vif = { .mac = "00:16:3e:00:00:01", .mtu = "1500", .hotplug = true, .timeout = 10 };
+	struct vif vif = {
+		.mac = "00:16:3e:00:00:01", .mtu = "1500", .hotplug = true, .timeout = 10
+	};
 	struct toolstack ts = { .transaction = XBT_NULL };
 	const char *command = argc > 1 ? argv[1] : "";
 	bool one = strcmp(command, "attach") == 0 || strcmp(command, "detach") == 0;

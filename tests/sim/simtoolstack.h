@@ -20,15 +20,16 @@ struct vif {
 };
 
 /* simtoolstack_store.c.  Failures end the program with a line that names the path. */
-void store_write(struct toolstack *ts, const char *folder, const char *name, const char *format, ...)
-	__attribute__((format(printf, 4, 5)));
+void store_write(struct toolstack *ts, const char *folder, const char *name, const char *format,
+		 ...) __attribute__((format(printf, 4, 5)));
 /* The value, to be freed, or NULL. */
 char *store_read(struct toolstack *ts, const char *folder, const char *name);
 void store_folder(struct toolstack *ts, const char *path, uint32_t owner, uint32_t reader);
 /* Removes a folder, and those above it that are empty then. */
 void store_cleanup(struct toolstack *ts, const char *path);
 /* True when @folder/state has become @state; with @or_gone also when it is no more. */
-bool store_wait_state(struct toolstack *ts, const char *folder, int state, bool or_gone, int timeout);
+bool store_wait_state(struct toolstack *ts, const char *folder, int state, bool or_gone,
+		      int timeout);
 /* Runs @change in a transaction, again until no one was in between. */
 void store_transaction(struct toolstack *ts, void (*change)(struct toolstack *, const void *),
 		       const void *argument);

@@ -15,7 +15,8 @@ static void __attribute__((noreturn)) fail(const char *what, const char *path)
 	exit(EXIT_FAILURE);
 }
 
-void store_write(struct toolstack *ts, const char *folder, const char *name, const char *format, ...)
+void store_write(struct toolstack *ts, const char *folder, const char *name, const char *format,
+		 ...)
 {
 	char path[256], value[512];
 	va_list arguments;
@@ -38,7 +39,8 @@ char *store_read(struct toolstack *ts, const char *folder, const char *name)
 
 void store_folder(struct toolstack *ts, const char *path, uint32_t owner, uint32_t reader)
 {
-	struct xs_permissions permissions[2] = { { owner, XS_PERM_NONE }, { reader, XS_PERM_READ } };
+	struct xs_permissions permissions[2] = { { owner, XS_PERM_NONE },
+						 { reader, XS_PERM_READ } };
 
 	if (!xs_mkdir(ts->xs, ts->transaction, path) ||
 	    !xs_set_permissions(ts->xs, ts->transaction, path, permissions, 2))
@@ -81,7 +83,8 @@ static bool state_is(struct toolstack *ts, const char *folder, int state, bool o
 	return is;
 }
 
-bool store_wait_state(struct toolstack *ts, const char *folder, int state, bool or_gone, int timeout)
+bool store_wait_state(struct toolstack *ts, const char *folder, int state, bool or_gone,
+		      int timeout)
 {
 	int64_t end = now_ms() + timeout * 1000, left;
 	struct pollfd pollfd = { .fd = xs_fileno(ts->xs), .events = POLLIN };

@@ -3,12 +3,12 @@
  * usage: simxen [-l LIMIT] SOCKET
  *
  * Serves until SIGTERM.  Domain 0 exists from the start, others come and go by `simxenctl` or
- * simguest.  It prints "ready" when clients can connect.  -l is the number of pages that gntalloc shares
- * out in each domain ($SIMXEN_GNTALLOC_LIMIT, 1024).
+ * simguest.  It prints "ready" when clients can connect.  -l is the number of pages that gntalloc
+ * shares out in each domain ($SIMXEN_GNTALLOC_LIMIT, 1024).
  *
  * Simulated are grant tables (version 1: map, copy, share) and event channels (2-level ABI).  Not
- * simulated: time, scheduling, memory ownership (anybody could map a memfd), cost.  Everything a client says
- * is believed except what the hypervisor itself would check. */
+ * simulated: time, scheduling, memory ownership (anybody could map a memfd), cost.  Everything a
+ * client says is believed except what the hypervisor itself would check. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -207,7 +207,8 @@ static int handle_call(struct connection *connection, struct sim_call *call, int
 		return connection->kind == SIM_GNTSHR ?
 		       grants_share(connection, call, gntalloc_limit) : ENOTTY;
 	case SIM_UNSHARE:
-		return connection->kind == SIM_GNTSHR ? grants_unshare(connection, call->arg[0]) : ENOTTY;
+		return connection->kind == SIM_GNTSHR ? grants_unshare(connection, call->arg[0])
+						      : ENOTTY;
 	case SIM_CREATE:
 		return domain_create(call->arg[0]);
 	case SIM_DESTROY:
@@ -215,7 +216,8 @@ static int handle_call(struct connection *connection, struct sim_call *call, int
 	case SIM_STATUS:
 		return status(call);
 	default:
-		return connection->kind == SIM_CONTROL ? events_call(connection->handle, call) : ENOTTY;
+		return connection->kind == SIM_CONTROL ? events_call(connection->handle, call)
+						       : ENOTTY;
 	}
 }
 

@@ -1,8 +1,8 @@
 /* simxen.h - what a simulated hypervisor and its clients agree on
  *
- * simxen listens on a SOCK_SEQPACKET socket ($SIMXEN_SOCKET).  A connection stands for an open device
- * node, or for a guest; its last descriptor closing is the kernel's release of that file.  The first
- * message says what it is (SIM_HELLO); after that:
+ * simxen listens on a SOCK_SEQPACKET socket ($SIMXEN_SOCKET).  A connection stands for an open
+ * device node, or for a guest; its last descriptor closing is the kernel's release of that file.
+ * The first message says what it is (SIM_HELLO); after that:
  *
  *	gnttab, gntshr, ctl	calls: a struct sim_call each way, one at a time
  *	evtchn, guest		speaks like /dev/xen/evtchn, in arrays of 32-bit words:
@@ -14,7 +14,8 @@
  * the device, and no call ever takes an event off it.
  *
  * A domain is two memfds: its memory, and its grant table with what only the hypervisor writes.
- * Clients map both, so that grant copies are done where they are asked for, without a system call. */
+ * Clients map both, so that grant copies are done where they are asked for, without a system
+ * call. */
 #ifndef TESTS_SIM_SIMXEN_H
 #define TESTS_SIM_SIMXEN_H
 
@@ -53,7 +54,7 @@ enum sim_op {
 	SIM_RESTRICT,		/* arg: domid */
 	/* gnttab, gntshr and guest */
 	SIM_GET_DOMAIN,		/* arg: domid; answers with two descriptors: memory, table */
-	SIM_MAP,		/* arg: domid, writable, notify offset, notify port; data: grant refs;
+	SIM_MAP,		/* arg: domid, writable, notify offset, notify port; data: refs;
 				 * answers arg: id; data: frames */
 	SIM_UNMAP,		/* arg: id */
 	SIM_SHARE,		/* arg: domid, writable, notify offset, notify port; data: room for
@@ -83,7 +84,7 @@ static inline size_t sim_call_size(const struct sim_call *call)
 
 /* Commands among the words of an evtchn descriptor: no port is that big. */
 #define SIM_WORD_COMMAND 0x80000000u
-#define SIM_WORD_ATTACH  0x80000000u	/* answers: itself, domid, bound ports; and a control socket */
+#define SIM_WORD_ATTACH  0x80000000u	/* answers: itself, domid, bound ports; a socket */
 #define SIM_WORD_NOTIFY  0x80000001u	/* followed by the port */
 #define SIM_WORD_REQUEUE 0x80000002u	/* followed by a port that was read too early */
 

@@ -1,8 +1,8 @@
 /* simxen_domain.c - domains: memory, grant table, life
  *
- * Both memfds are sparse and shared with whoever asks: the simulator trusts its clients, as it tests
- * what they do and does not confine them.  A destroyed domain's memory lives on for those who have
- * it mapped, as in Xen; its domid can be used again at once, which Xen would not do. */
+ * Both memfds are sparse and shared with whoever asks: the simulator trusts its clients, as it
+ * tests what they do and does not confine them.  A destroyed domain's memory lives on for those
+ * who have it mapped, as in Xen; its domid can be used again at once, which Xen would not do. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +63,8 @@ int domain_create(uint32_t domid)
 	domain->domid = (uint16_t)domid;
 	domain->alive = true;
 	domain->memory_fd = domain->table_fd = -1;
-	domain->memory = new_memory("simxen-memory", (size_t)SIM_PAGES * SIM_PAGE, &domain->memory_fd);
+	domain->memory =
+		new_memory("simxen-memory", (size_t)SIM_PAGES * SIM_PAGE, &domain->memory_fd);
 	domain->table = new_memory("simxen-grants", sizeof *domain->table, &domain->table_fd);
 	domain->frame_used = calloc(SIM_PAGES - SIM_PAGES_KERNEL, 1);
 	domain->ref_used = calloc(SIM_GRANTS - SIM_GRANTS_KERNEL, 1);

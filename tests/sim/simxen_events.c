@@ -1,12 +1,12 @@
 /* simxen_events.c - event channels
  *
- * Ports as in Xen: unbound ones wait for a domain, interdomain ones know each other, closing one end
- * leaves the other unbound and reserved for the same domain.  A send to an unbound port succeeds and
- * is lost; binding sets the local port pending.
+ * Ports as in Xen: unbound ones wait for a domain, interdomain ones know each other, closing one
+ * end leaves the other unbound and reserved for the same domain.  A send to an unbound port
+ * succeeds and is lost; binding sets the local port pending.
  *
- * Delivery as by Linux's /dev/xen/evtchn since late EOI: a pending port that is not masked becomes
- * masked and is written to its handle's descriptor, one word; what fires meanwhile stays pending and is
- * delivered when the handle writes the port back.
+ * Delivery as by Linux's /dev/xen/evtchn since late EOI: a pending port that is not masked
+ * becomes masked and is written to its handle's descriptor, one word; what fires meanwhile stays
+ * pending and is delivered when the handle writes the port back.
  *
  * Unfaithful: the lowest free port is always taken (Linux's FIFO ABI does the same in practice); no
  * penalty for spurious events; virqs bind but never fire. */
@@ -223,7 +223,8 @@ uint32_t events_owned(const struct connection *handle, uint32_t *ports, uint32_t
 	uint32_t count = 0;
 
 	for (uint32_t i = 1; i < SIM_PORTS; i++) {
-		if (handle->domain->ports[i].state == PORT_FREE || handle->domain->ports[i].owner != handle)
+		if (handle->domain->ports[i].state == PORT_FREE ||
+		    handle->domain->ports[i].owner != handle)
 			continue;
 		if (count < room)
 			ports[count] = i;

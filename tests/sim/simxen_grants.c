@@ -1,14 +1,14 @@
 /* simxen_grants.c - mapping granted pages, and sharing pages with grants
  *
  * Mapping is done here, where the pins can be dropped when a client dies; copying is done by the
- * clients (gnttab_copy.c).  Errors as Xen and Linux give them: any reference of a mapping that cannot
- * be pinned fails the whole with EINVAL, as gntdev does.
+ * clients (gnttab_copy.c).  Errors as Xen and Linux give them: any reference of a mapping that
+ * cannot be pinned fails the whole with EINVAL, as gntdev does.
  *
  * A shared page whose owner goes away while it is mapped keeps its memory and its reference until
  * the last mapping is gone (gntalloc defers in the same way).
  *
- * Unfaithful: a close of the descriptor drops pins even if the pages are still mapped into the process
- * (Linux waits for the last munmap); no limit on maptrack entries. */
+ * Unfaithful: a close of the descriptor drops pins even if the pages are still mapped into the
+ * process (Linux waits for the last munmap); no limit on maptrack entries. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +29,8 @@ static int pin(struct domain *domain, uint32_t ref, uint16_t by, bool writable)
 	do {
 		uint16_t flags = (uint16_t)old;
 
-		if ((flags & (GTF_type_mask | GTF_sub_page)) != GTF_permit_access || old >> 16 != by)
+		if ((flags & (GTF_type_mask | GTF_sub_page)) != GTF_permit_access ||
+		    old >> 16 != by)
 			return EINVAL;
 		if (writable && (flags & GTF_readonly))
 			return EINVAL;
@@ -258,8 +259,8 @@ void grants_released(struct connection *connection)
 		release_shared(connection, 0);
 }
 
-/* A client killed in the middle of a copy leaves the entry's flags set.  A copy of somebody else that
- * runs just now loses its flags too soon, which only its guest could see. */
+/* A client killed in the middle of a copy leaves the entry's flags set.  A copy of somebody else
+ * that runs just now loses its flags too soon, which only its guest could see. */
 void grants_sweep(struct domain *domain)
 {
 	for (uint32_t ref = 0; ref < SIM_GRANTS; ref++) {

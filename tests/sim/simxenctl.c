@@ -49,8 +49,10 @@ static int idle(void)
 
 	if (!run(SIM_STATUS, 0))
 		return 1;
-	if (sscanf(text, "domain 0: alive true running false ports %u bound %*u granted %u shared %u "
-		   "mapped %u", &ports, &granted, &shared, &mapped) == 4 &&
+	if (sscanf(text,
+		   "domain 0: alive true running false ports %u bound %*u granted %u shared %u "
+		   "mapped %u",
+		   &ports, &granted, &shared, &mapped) == 4 &&
 	    strchr(text, '\n')[1] == '\0' && ports + granted + shared + mapped == 0)
 		return 0;
 	fputs(text, stdout);

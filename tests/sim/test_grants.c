@@ -143,8 +143,10 @@ static void each_copy_has_its_own_status(void **state)
 		to_guest(9, good, 0, text, 6),
 		to_guest(1, good, 0, NULL, 0),
 	};
-	static const int16_t expected[] = { GNTST_okay, GNTST_okay, GNTST_general_error,
-		GNTST_general_error, GNTST_bad_page, GNTST_bad_gntref, GNTST_bad_domain, GNTST_okay };
+	static const int16_t expected[] = {
+		GNTST_okay, GNTST_okay, GNTST_general_error, GNTST_general_error,
+		GNTST_bad_page, GNTST_bad_gntref, GNTST_bad_domain, GNTST_okay,
+	};
 
 	(void)state;
 	assert_int_equal(xengnttab_grant_copy(gnttab, 8, segments), 0);
@@ -267,7 +269,8 @@ static void copy_for_ever(void *argument, int ready)
 {
 	static char buffer[SIM_PAGE];
 	xengnttab_handle *own = xengnttab_open(NULL, 0);
-	xengnttab_grant_copy_segment_t segment = to_guest(1, *(uint32_t *)argument, 0, buffer, SIM_PAGE);
+	xengnttab_grant_copy_segment_t segment =
+		to_guest(1, *(uint32_t *)argument, 0, buffer, SIM_PAGE);
 
 	if (write(ready, "", 1) == 1)
 		for (;;)
@@ -296,9 +299,11 @@ static void *copy_much(void *argument)
 	uintptr_t bad = 0;
 
 	for (int i = 0; i < 20000; i++) {
-		xengnttab_grant_copy_segment_t segment = to_guest(1, *(uint32_t *)argument, 0, buffer, 64);
+		xengnttab_grant_copy_segment_t segment =
+			to_guest(1, *(uint32_t *)argument, 0, buffer, 64);
 
-		bad += xengnttab_grant_copy(gnttab, 1, &segment) != 0 || segment.status != GNTST_okay;
+		bad += xengnttab_grant_copy(gnttab, 1, &segment) != 0 ||
+		       segment.status != GNTST_okay;
 	}
 	return (void *)bad;
 }

@@ -96,7 +96,8 @@ static void frames_of_all_sizes_come_back(void **state)
 static void rings_wrap(void **state)
 {
 	(void)state;
-	connect_with((struct netfront_config){ .first_index = UINT32_MAX - 40, .single_event = true });
+	connect_with(
+		(struct netfront_config){ .first_index = UINT32_MAX - 40, .single_event = true });
 	assert_false(fe->split);
 	for (int i = 0; i < 50; i++)
 		assert_echo(9014, NULL);
@@ -106,7 +107,8 @@ static void rings_wrap(void **state)
 static void four_posted_requests_suffice_for_small_frames(void **state)
 {
 	(void)state;
-	connect_with((struct netfront_config){ .rx_requests = 4, .no_sg = true, .no_rx_notify = true });
+	connect_with((struct netfront_config){
+		.rx_requests = 4, .no_sg = true, .no_rx_notify = true });
 	for (int i = 0; i < 50; i++)
 		assert_echo(1514, NULL);
 	assert_clean_end();
@@ -114,8 +116,10 @@ static void four_posted_requests_suffice_for_small_frames(void **state)
 
 static void offloads_go_both_ways(void **state)
 {
-	const struct netfront_frame gso4 = { .csum_blank = true, .data_validated = true,
-					     .gso_type = XEN_NETIF_GSO_TYPE_TCPV4, .gso_size = 1448 };
+	const struct netfront_frame gso4 = { .csum_blank = true,
+					     .data_validated = true,
+					     .gso_type = XEN_NETIF_GSO_TYPE_TCPV4,
+					     .gso_size = 1448 };
 	const struct netfront_frame validated = { .data_validated = true };
 
 	(void)state;
@@ -132,7 +136,8 @@ static void offloads_go_both_ways(void **state)
 
 static void frames_can_be_cut_anywhere(void **state)
 {
-	static const uint16_t sizes[] = { 1, 13, 0, 4000, 86 }, offsets[] = { 4095, 7, 4096, 96, 0 };
+	static const uint16_t sizes[] = { 1, 13, 0, 4000, 86 },
+			      offsets[] = { 4095, 7, 4096, 96, 0 };
 
 	(void)state;
 	connect_with((struct netfront_config){ 0 });
@@ -254,5 +259,6 @@ int main(void)
 		TEST(rings_left_mapped_are_seen),
 	};
 
-	return cmocka_run_group_tests_name("netfront", tests, simtest_start_with_xenstored, simtest_stop);
+	return cmocka_run_group_tests_name("netfront", tests, simtest_start_with_xenstored,
+					   simtest_stop);
 }

@@ -1,4 +1,5 @@
-/* test_xenstore.c - the real xenstored runs in the simulator, and simtoolstack uses it as libxl does */
+/* test_xenstore.c - the real xenstored runs in the simulator, and simtoolstack uses it as libxl
+ * does */
 #include "simtest.h"
 
 #include <errno.h>
@@ -150,10 +151,12 @@ static void a_script_sees_libxls_environment(void **state)
 	(void)state;
 	echo = echo_start(4, 0);
 	assert_int_equal(simtest_run("simtoolstack", "create", "4", NULL), 0);
-	assert_int_equal(simtest_run("simtoolstack", "attach", "4", "0", "script=/bin/false", NULL), 1);
+	assert_int_equal(
+		simtest_run("simtoolstack", "attach", "4", "0", "script=/bin/false", NULL), 1);
 	assert_value("/local/domain/4/device/vif/0/state", NULL);
-	assert_int_equal(simtest_run("simtoolstack", "attach", "4", "0", "script=/usr/bin/env", NULL),
-			 1);		/* "env online" is no program: arguments arrive */
+	assert_int_equal(
+		simtest_run("simtoolstack", "attach", "4", "0", "script=/usr/bin/env", NULL),
+		1); /* "env online" is no program: arguments arrive */
 	assert_int_equal(simtest_run("simtoolstack", "destroy", "4", NULL), 0);
 }
 
@@ -170,5 +173,6 @@ int main(void)
 		TEST(a_script_sees_libxls_environment),
 	};
 
-	return cmocka_run_group_tests_name("xenstore", tests, simtest_start_with_xenstored, simtest_stop);
+	return cmocka_run_group_tests_name("xenstore", tests, simtest_start_with_xenstored,
+					   simtest_stop);
 }

@@ -1,18 +1,22 @@
 # shellcheck shell=bash
 # world.sh - a simulated Xen host, for tests and demos; to be sourced
 #
-#	SIM_BUILD	folder of simxen, simxenctl, simtoolstack, simfront and lib/ (default: build/release/tests/sim)
+#	SIM_BUILD	folder of simxen, simxenctl, simtoolstack, simfront and lib/
+#			(default: build/release/tests/sim)
 #
-#	world_start DIR		simxen, xenstored, and the environment that makes the shipped binaries use them:
-#				LD_LIBRARY_PATH (drop-in libxengnttab, libxenevtchn), SIMXEN_SOCKET,
-#				XENSTORED_PATH, XENSTORED_RUNDIR.  Logs and sockets are in DIR.
-#	world_check		fails, and says what, if a domain, port, grant, mapping or device node is left
+#	world_start DIR		simxen, xenstored, and the environment that makes the shipped
+#				binaries use them: LD_LIBRARY_PATH (drop-in libxengnttab and
+#				libxenevtchn), SIMXEN_SOCKET, XENSTORED_PATH, XENSTORED_RUNDIR.
+#				Logs and sockets are in DIR.
+#	world_check		fails, and says what, if a domain, port, grant, mapping or
+#				device node is left
 #	world_stop		world_check, then ends everything this file started
 #	world_run NAME CMD...	runs CMD in the background, log in DIR/NAME.log, pid in DIR/NAME.pid
 #	world_end NAME [SIGNAL]	signals it and waits; its exit status
 #	wait_for SECONDS CMD...	until CMD succeeds (polled), or fails with a line after SECONDS
 #	backend_state D H, frontend_state D H	the state, or nothing
-#	guest_start D [H] [simfront options]	domain, vif and simfront in namespace simD; waits for Connected
+#	guest_start D [H] [simfront options]
+#				domain, vif, and simfront in namespace simD; until Connected
 #	guest_stop D		clean close of the frontend, then destroy
 #	guest_crash D		SIGKILL; the domain stays, as after a guest's crash
 #	VIF_OPTIONS		array of options for `simtoolstack attach` that guest_start adds
@@ -54,7 +58,6 @@ world_end() {
 world_start() {
 	WORLD=$1
 	mkdir -p "$WORLD" || return 1
-	# Instances run as another user: they get at the socket before, but let them see what is here.
 	chmod 755 "$WORLD"
 	export SIMXEN_SOCKET=$WORLD/simxen.socket
 	export XENSTORED_RUNDIR=$WORLD XENSTORED_PATH=$WORLD/socket
@@ -99,7 +102,8 @@ guest_start() {
 	case ${1-} in [0-9]*) handle=$1; shift ;; esac
 	printf -v mac '00:16:3e:00:%02x:%02x' "$domid" "$handle"
 	"$SIM_BUILD/simtoolstack" create "$domid" || return 1
-	"$SIM_BUILD/simtoolstack" attach "$domid" "$handle" "mac=$mac" "${VIF_OPTIONS[@]}" || return 1
+	"$SIM_BUILD/simtoolstack" attach "$domid" "$handle" "mac=$mac" \
+		"${VIF_OPTIONS[@]}" || return 1
 	ip netns add "sim$domid" || return 1
 	world_run "front$domid" "$SIM_BUILD/simfront" --domid "$domid" --handle "$handle" \
 		--netns "sim$domid" --mac "$mac" "$@"

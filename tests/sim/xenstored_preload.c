@@ -1,11 +1,13 @@
 /* xenstored_preload.c - lets the real xenstored run without Xen
  *
- * Preloaded, it answers for the hypervisor: domain 0 has an (idle) ring page, every domain that is
- * introduced exists and has one too, no virq ever fires.  So clients on the socket find everything of the
- * real daemon: transactions, watches, permissions, quotas, introduce and release.
+ * Preloaded, it answers for the hypervisor: domain 0 has an (idle) ring page, every domain that
+ * is introduced exists and has one too, no virq ever fires.  So clients on the socket find
+ * everything of the real daemon: transactions, watches, permissions, quotas, introduce and
+ * release.
  *
- * Unfaithful: everybody on the socket is domain 0, guests too (no permission is refused, no quota counts);
- * relative paths mean /local/domain/0; @releaseDomain comes when the toolstack releases, not at a crash. */
+ * Unfaithful: everybody on the socket is domain 0, guests too (no permission is refused, no quota
+ * counts); relative paths mean /local/domain/0; @releaseDomain comes when the toolstack releases,
+ * not at a crash. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>

@@ -52,5 +52,7 @@ void fake_xen_teardown(void);	/* fails the test if anything is still open */
 /* An event descriptor for events_open(), and the end to write fired local ports into. */
 int fake_evtchn_fd(int *write_end);
 void fake_evtchn_fire(int write_end, uint32_t local_port);
+/* Adds what was unmasked since the last call to fake.unmasked. */
+void fake_evtchn_count_unmasked(int write_end);
 
 #endif

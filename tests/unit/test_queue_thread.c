@@ -94,6 +94,7 @@ static void frames_of_the_guest_are_served_for_each_event(void **state)
 	assert_int_equal(fake_port_of(thread.pair.port)->sent_count, 250);
 	assert_in_range(pair_state.events, 1, 250);
 	assert_in_range(pair_state.events_spurious, 0, pair_state.events);
+	fake_evtchn_count_unmasked(pair_event_end);
 	assert_in_range(fake.unmasked[FAKE_LOCAL(WORLD_TX_PORT)], pair_state.events - 1,
 			pair_state.events);
 	assert_int_equal(pair_state.copy_operations, 250);

@@ -66,11 +66,14 @@ right_drivers() {
     done
 }
 
+# ping_all : guest to guest and guest to dom0 on both backends; a line each
 ping_all() {
-    local name
-    for name in n u; do
-        domu ${name}1 "ping -c 3 -i 0.3 ${address[${name}2]}" 30 && domu ${name}1 "ping -c 3 -i 0.3 $switch" 30 ||
-            return
+    local letter to
+    for letter in n u; do
+        for to in "${address[${letter}2]}" $switch; do
+            domu ${letter}1 "ping -c 3 -i 0.3 -W 5 $to" 30 >/run/ping || { cat /run/ping; return 1; }
+            say "ping ${letter}1 -> $to: $(tail -n 1 /run/ping)"
+        done
     done
 }
 
@@ -221,7 +224,6 @@ start_bridge || fail "bridge br0"
 iperf3 -s -D
 create_guests || fail "guests"
 right_drivers || fail "a vif is on the wrong backend: $(ls -l /sys/bus/xen-backend/devices/*/driver)"
-say "ping: guest to guest and guest to dom0, on both"
 ping_all || fail "ping"
 if [ "$SHOW" = 1 ] && [ "$BACKEND" = unetback ]; then show; fi
 say "iperf3: $MEGABYTES MiB a TCP test, $PACKETS packets of 64 bytes a UDP test"
