@@ -166,7 +166,7 @@ SYSTEM_TESTS := $(patsubst tests/system/%.c,build/asan/tests/system/%,$(wildcard
 # what lets xenstored run: the shipped binaries run in it unchanged.  The preloaded library is never
 # sanitized, as xenstored is not.
 
-SIM_PROGRAMS := simxen simxenctl simtoolstack simfront
+SIM_PROGRAMS := simxen simxenctl simtoolstack simstore simfront
 SIM_LIBS     := lib/libxengnttab.so.1 lib/libxenevtchn.so.1 lib/xenstored_preload.so
 SIM_TESTS    := $(patsubst tests/sim/%.c,%,$(wildcard tests/sim/test_*.c))
 SIM_NETFRONT := netfront netfront_xenbus netfront_tx netfront_rx simguest client
@@ -174,6 +174,7 @@ SIM_simxen       := simxen simxen_domain simxen_events simxen_grants simxen_stat
 SIM_simxenctl    := simxenctl client
 SIM_simtoolstack := simtoolstack simtoolstack_store client
 SIM_simfront     := simfront simfront_tap simfront_offload $(SIM_NETFRONT)
+SIM_simstore     := simstore
 SIM_gnttab       := gnttab gnttab_copy gntshr client
 SIM_evtchn       := evtchn client
 SIM_harness      := simtest echo_backend $(SIM_NETFRONT)
@@ -200,7 +201,7 @@ endef
 $(foreach v,$(VARIANTS),$(eval $(call simulator,$(v))))
 .PHONY: $(VARIANTS:%=simulator-%)
 
-check check-sim: simulator-release simulator-clang simulator-asan $(SIM_TESTS:%=build/asan/tests/sim/%)
+check check-sim: $(PROGRAMS:%=build/asan/%) simulator-release simulator-clang simulator-asan $(SIM_TESTS:%=build/asan/tests/sim/%)
 demo-sim bench: simulator-release
 check-sim: programs | build/deps-check
 	tests/run sim

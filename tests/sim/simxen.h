@@ -14,8 +14,21 @@
  * the device, and no call ever takes an event off it.
  *
  * A domain is two memfds: its memory, and its grant table with what only the hypervisor writes.
- * Clients map both, so that grant copies are done where they are asked for, without a system
- * call. */
+ * Clients map both, so that grant copies are done where they are asked for, without a system call.
+ *
+ * Where all this is unfaithful (each file says it again for its part):
+ *	memory		anybody may map any domain's memory; a bad local address in a copy is a
+ *			fault, not EFAULT
+ *	grants		version 1 only: no transfer, no transitive or sub-page grants; no maptrack
+ *			limit; closing the descriptor drops pins although pages are still mapped
+ *	event channels	no vCPUs, no priorities, no spurious-event penalty or EOI delay; virqs
+ *			never fire; a read returns one port
+ *	domains		a domid may be used again at once; a guest's crash stops its process, not
+ *			its domain, and nothing tells the toolstack of it
+ *	XenStore	every client is domain 0: no permission is refused, no quota counts
+ *	devices		a guest's TAP drops where netfront would stop the stack; one queue a vif
+ *	cost		a copy costs a memcpy, an event two messages and a third process: what
+ *			hypercalls, page pinning and TLB flushes cost on Xen is not measured here */
 #ifndef TESTS_SIM_SIMXEN_H
 #define TESTS_SIM_SIMXEN_H
 

@@ -19,6 +19,11 @@
 #				domain, vif, and simfront in namespace simD; until Connected
 #	guest_stop D		clean close of the frontend, then destroy
 #	guest_crash D		SIGKILL; the domain stays, as after a guest's crash
+#	driver_domain_start D	a domain for a backend, with a XenStore socket where paths are
+#				relative to it; run the backend by `driver_domain D CMD...` or
+#				`world_run NAME driver_domain D CMD...`, and set BACKEND_DOMID=D
+#	driver_domain_stop D	after the backend has ended
+#	BACKEND_DOMID		whose vifs guest_start makes, and backend_state asks for (0)
 #	VIF_OPTIONS		array of options for `simtoolstack attach` that guest_start adds
 #
 # Every function returns non-zero on failure, and leaves it to the caller what to do then.
@@ -26,6 +31,7 @@
 SIM_SOURCE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 : "${SIM_BUILD:=$SIM_SOURCE/../../build/release/tests/sim}"
 VIF_OPTIONS=()
+BACKEND_DOMID=0
 
 wait_for() {
 	local end=$((SECONDS + $1))
@@ -92,7 +98,7 @@ world_stop() {
 	return "$status"
 }
 
-backend_state() { xenstore-read "/local/domain/0/backend/vif/$1/$2/state" 2>/dev/null; }
+backend_state() { xenstore-read "/local/domain/$BACKEND_DOMID/backend/vif/$1/$2/state" 2>/dev/null; }
 frontend_state() { xenstore-read "/local/domain/$1/device/vif/$2/state" 2>/dev/null; }
 vif_connected() { [ "$(backend_state "$1" "$2")$(frontend_state "$1" "$2")" = 44 ]; }
 
@@ -103,6 +109,7 @@ guest_start() {
 	printf -v mac '00:16:3e:00:%02x:%02x' "$domid" "$handle"
 	"$SIM_BUILD/simtoolstack" create "$domid" || return 1
 	"$SIM_BUILD/simtoolstack" attach "$domid" "$handle" "mac=$mac" \
+		"backend-domid=$BACKEND_DOMID" \
 		"${VIF_OPTIONS[@]}" || return 1
 	ip netns add "sim$domid" || return 1
 	world_run "front$domid" "$SIM_BUILD/simfront" --domid "$domid" --handle "$handle" \
@@ -118,6 +125,23 @@ guest_stop() {
 	"$SIM_BUILD/simtoolstack" destroy "$domid" || status=1
 	ip netns del "sim$domid" 2>/dev/null
 	return "$status"
+}
+
+driver_domain_start() {
+	"$SIM_BUILD/simtoolstack" create "$1" || return 1
+	world_run "simstore$1" "$SIM_BUILD/simstore" "$1" "$WORLD/socket$1"
+	wait_for 10 grep -q ready "$WORLD/simstore$1.log"
+}
+
+driver_domain() {
+	local domid=$1
+	shift
+	SIMXEN_DOMID=$domid XENSTORED_PATH=$WORLD/socket$domid exec "$@"
+}
+
+driver_domain_stop() {
+	world_end "simstore$1" || :
+	"$SIM_BUILD/simtoolstack" destroy "$1"
 }
 
 guest_crash() { world_end "front$1" KILL || :; }

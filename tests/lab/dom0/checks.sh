@@ -41,6 +41,27 @@ tcp() {
 # ping_guest NAME ADDRESS : three times, none lost
 ping_guest() { domu "$1" "ping -c 3 -i 0.3 -W 5 $2" 30; }
 
+# load NAME ADDRESS : traffic both ways between dom0 and the guest, which has an iperf3 server at
+# ADDRESS, until `unload`.  dom0's end is a server of its own: when a client dies without a word, its
+# server stays busy for minutes.
+load() {
+    iperf3 -s -p 5202 >/dev/null 2>&1 &
+    load_jobs=($!)
+    iperf3 -c "$2" -t 600 -i 0 >/dev/null 2>&1 &
+    load_jobs+=($!)
+    domu "$1" 'iperf3 -c 10.0.0.254 -p 5202 -t 600 -i 0 >/dev/null 2>&1 &'
+}
+
+unload() { kill "${load_jobs[@]}"; }
+
+# traffic_flows DEVICE : more bytes each way than a second ago
+traffic_flows() {
+    local folder=/sys/class/net/$1/statistics rx tx
+    rx=$(cat "$folder/rx_bytes") tx=$(cat "$folder/tx_bytes")
+    pause 1
+    [ "$(cat "$folder/rx_bytes")" -gt $((rx + 100000)) ] && [ "$(cat "$folder/tx_bytes")" -gt $((tx + 100000)) ]
+}
+
 # attach_vif NAME VIF : xl network-attach, which wants the parts of a vif line one by one
 attach_vif() {
     local parts

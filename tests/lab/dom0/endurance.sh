@@ -10,11 +10,9 @@ end_guest() {
     case $1 in
         destroy) xl destroy g1 ;;
         load)
-            iperf3 -c 10.0.0.1 -t 600 >/dev/null 2>&1 &
-            domu g1 'iperf3 -c 10.0.0.254 -t 600 >/dev/null 2>&1 &'
-            pause 1
+            load g1 10.0.0.1 && wait_for 20 traffic_flows "vif$(xl domid g1).0" || return
             xl destroy g1
-            kill $!
+            unload
             ;;
         poweroff) console_ask_prepare g1 && console_ask /sbin/poweroff 1; console_close ;;
         shutdown) xl shutdown g1 ;;
