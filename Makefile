@@ -32,6 +32,8 @@ CFLAGS_asan    := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
 		  -fno-sanitize-recover=undefined
 CFLAGS_tsan    := -O1 -g -fsanitize=thread -Wno-tsan	# it does not know fences; they only add order
 CFLAGS := -std=gnu11 -Wall -Wextra -Werror -fPIC -pthread -D_GNU_SOURCE -DUNETBACK_VERSION='"$(VERSION)"'
+# One line a command; `make V=1` shows the commands.
+quiet = $(if $(V),,@printf '  %-4s %s\n' '$(1)' '$@' && )
 LIBS_XEN := -lxengnttab -lxenevtchn -lxenstore -lxentoolcore
 
 .PHONY: all help deps check check-unit check-sim check-system check-lab lint demo demo-sim bench \
@@ -117,10 +119,10 @@ PROGRAMS := unetbackd unetback-instance unetback
 define variant
 build/$(1)/ovs-glue/%.o: ovs-glue/%.c $(OVS_LIB) | build/deps-build
 	@mkdir -p $$(@D)
-	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(OVS_INCLUDE) -MMD -MP -c -o $$@ $$<
+	$$(call quiet,CC)$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(OVS_INCLUDE) -MMD -MP -c -o $$@ $$<
 build/$(1)/%.o: %.c | build/deps-build
 	@mkdir -p $$(@D)
-	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -MMD -MP -c -o $$@ $$<
+	$$(call quiet,CC)$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -MMD -MP -c -o $$@ $$<
 
 build/$(1)/libengine.a: $(ENGINE_OBJECTS:%=build/$(1)/%)
 build/$(1)/libcontrol.a: $(CONTROL_OBJECTS:%=build/$(1)/%)
@@ -128,30 +130,30 @@ build/$(1)/libports.a: $(PORT_OBJECTS:%=build/$(1)/%)
 build/$(1)/libglue.a: $(GLUE_OBJECTS:%=build/$(1)/%)
 build/$(1)/%.a:
 	@rm -f $$@
-	ar rcs $$@ $$(filter %.o,$$^)
+	$$(call quiet,AR)ar rcs $$@ $$(filter %.o,$$^)
 
 build/$(1)/unetback-instance: build/$(1)/backend/instance_main.o build/$(1)/libports.a build/$(1)/libengine.a
-	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ $(LIBS_XEN) -lcap-ng
+	$$(call quiet,LD)$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ $(LIBS_XEN) -lcap-ng
 build/$(1)/unetbackd: $(UNETBACKD_OBJECTS:%=build/$(1)/%) build/$(1)/libcontrol.a build/$(1)/libengine.a \
 		build/$(1)/libglue.a
-	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ $(OVS_LIBS) $(LIBS_XEN)
+	$$(call quiet,LD)$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ $(OVS_LIBS) $(LIBS_XEN)
 build/$(1)/unetback: build/$(1)/tools/unetback.o build/$(1)/libglue.a
-	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ $(OVS_LIBS)
+	$$(call quiet,LD)$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ $(OVS_LIBS)
 
 # Unit tests include the .c under test; what else they need comes from the libraries.
 build/$(1)/tests/unit/%.o: tests/unit/%.c $(OVS_LIB) | build/deps-check
 	@mkdir -p $$(@D)
-	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(OVS_INCLUDE) -MMD -MP -c -o $$@ $$<
+	$$(call quiet,CC)$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(OVS_INCLUDE) -MMD -MP -c -o $$@ $$<
 build/$(1)/tests/unit/%: build/$(1)/tests/unit/%.o build/$(1)/libcontrol.a build/$(1)/libports.a \
 		build/$(1)/libengine.a build/$(1)/libglue.a
-	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ -lcmocka $(OVS_LIBS) $(LIBS_XEN)
+	$$(call quiet,LD)$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ -lcmocka $(OVS_LIBS) $(LIBS_XEN)
 
 # Test programs of the system suite link the control plane's side of the glue.
 build/$(1)/tests/system/%.o: tests/system/%.c $(OVS_LIB) | build/deps-check
 	@mkdir -p $$(@D)
-	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(OVS_INCLUDE) -MMD -MP -c -o $$@ $$<
+	$$(call quiet,CC)$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(OVS_INCLUDE) -MMD -MP -c -o $$@ $$<
 build/$(1)/tests/system/%: build/$(1)/tests/system/%.o build/$(1)/libglue.a build/$(1)/libengine.a
-	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ -lcmocka $(OVS_LIBS) $(LIBS_XEN)
+	$$(call quiet,LD)$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ -lcmocka $(OVS_LIBS) $(LIBS_XEN)
 endef
 $(foreach v,$(VARIANTS),$(eval $(call variant,$(v))))
 .SECONDARY:
@@ -184,18 +186,18 @@ build/$(1)/tests/sim/lib/libxengnttab.so.1: $(SIM_gnttab:%=build/$(1)/tests/sim/
 build/$(1)/tests/sim/lib/libxenevtchn.so.1: $(SIM_evtchn:%=build/$(1)/tests/sim/%.o) tests/sim/libxenevtchn.map
 build/$(1)/tests/sim/lib/libxen%.so.1:
 	@mkdir -p $$(@D)
-	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -shared -Wl,-soname,libxen$$*.so.1 \
+	$$(call quiet,LD)$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -shared -Wl,-soname,libxen$$*.so.1 \
 		-Wl,--version-script=tests/sim/libxen$$*.map -o $$@ $$(filter %.o,$$^)
 build/$(1)/tests/sim/lib/xenstored_preload.so: tests/sim/xenstored_preload.c | build/deps-check
 	@mkdir -p $$(@D)
-	$(CC_$(1)) $(CFLAGS) -O2 -g -shared -o $$@ $$<
+	$$(call quiet,LD)$(CC_$(1)) $(CFLAGS) -O2 -g -shared -o $$@ $$<
 $(foreach p,$(SIM_PROGRAMS),
 build/$(1)/tests/sim/$(p): $(SIM_$(p):%=build/$(1)/tests/sim/%.o)
-	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ -lxenstore
+	$$(call quiet,LD)$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ -lxenstore
 )
 build/$(1)/tests/sim/test_%: build/$(1)/tests/sim/test_%.o $(SIM_harness:%=build/$(1)/tests/sim/%.o) \
 		build/$(1)/tests/sim/lib/libxengnttab.so.1 build/$(1)/tests/sim/lib/libxenevtchn.so.1
-	$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ -Wl,-rpath,'$$$$ORIGIN/lib' -lcmocka -lxenstore
+	$$(call quiet,LD)$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ -Wl,-rpath,'$$$$ORIGIN/lib' -lcmocka -lxenstore
 simulator-$(1): $(addprefix build/$(1)/tests/sim/,$(SIM_PROGRAMS) $(SIM_LIBS))
 endef
 $(foreach v,$(VARIANTS),$(eval $(call simulator,$(v))))

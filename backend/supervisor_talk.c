@@ -150,7 +150,7 @@ static void hear_of_vif(struct supervisor *supervisor, struct guest *guest, stru
 {
 	const struct supervisor_settings *settings = &supervisor->settings;
 
-	if (message->type == MESSAGE_VIF_CONNECTED && entry->wanted && entry->told_add) {
+	if (message->type == MESSAGE_VIF_CONNECTED && entry->wanted && entry->told_add && !entry->up) {
 		entry->up = true;
 		entry->answer_by.ns = 0;
 		settings->connected(settings->context, guest->domid, message->handle);

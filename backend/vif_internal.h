@@ -32,6 +32,7 @@ struct vif {
 
 	enum xenbus_state ours, theirs;
 	enum xenbus_state after;	/* where the action in hand leads */
+	bool unwritten;			/* ours could not be written */
 	enum vif_rings rings;
 	bool announced;			/* the device is up and our Connected is written */
 	bool adopted;			/* found in another daemon's state, and not yet ours */

@@ -71,11 +71,12 @@ static void write_state(struct vif *vif, enum xenbus_state state)
 	log_debug("%s: %s -> %s", vif->name, xenbus_state_name(vif->ours), xenbus_state_name(state));
 	vif->ours = state;
 	error = write_values(vif, &value, 1);
+	vif->unwritten = error != 0;
 	if (error == -ENOENT)
 		vif->gone = true;
 	else if (error)
-		log_error("%s: cannot write state %s: %s", vif->name, xenbus_state_name(state),
-			  strerror(-error));
+		log_limited(&vif->limiter, mono_now(), LOG_LEVEL_ERROR, "%s: cannot write state %s: %s",
+			    vif->name, xenbus_state_name(state), strerror(-error));
 }
 
 /* --- errors ----------------------------------------------------------------------------------- */
@@ -228,7 +229,8 @@ static bool is_still_there(struct vif *vif, enum xenbus_state *visible)
 
 	if (error == -ENOENT)
 		return false;
-	return *visible != XenbusStateInitialising || vif->ours == XenbusStateInitialising;
+	return *visible != XenbusStateInitialising || vif->ours == XenbusStateInitialising ||
+	       vif->unwritten;
 }
 
 static void refresh(struct vif *vif)

@@ -1,0 +1,166 @@
+/* test_vif_config.c - each field of a configuration at and beyond its limits */
+#include "../../backend/vif_config.c"
+#include "unit.h"
+
+static struct vif_config good(void)
+{
+	struct vif_config config = {
+		.version = VIF_CONFIG_VERSION, .guest = 7, .self = 0, .handle = 1, .slot = 2,
+		.name = "vif7.1", .port_kind = "tap", .features = VIF_F_ALL, .mtu = 1500,
+		.queue_count = 2,
+		.queues = { { 8, 9, 1, 2 }, { 10, 11, 3, 3 } },
+		.limits = { QUEUE_FRAMES_DEFAULT, QUEUE_BYTES_DEFAULT, QUEUE_AGE_MS_DEFAULT },
+		.guest_tx_pages = 96, .guest_rx_granted_bytes = 64 * 4096,
+	};
+
+	return config;
+}
+
+static char why[160];
+
+static int check(const struct vif_config *config)
+{
+	why[0] = '\0';
+	return vif_config_check(config, why, sizeof why);
+}
+
+static void what_unetbackd_makes_is_good(void **state)
+{
+	struct vif_config config = good();
+
+	(void)state;
+	assert_int_equal(check(&config), 0);
+}
+
+#define OFFSET(member) #member, offsetof(struct vif_config, member)
+static const struct row { const char *name; size_t offset; uint32_t min, max; } rows[] = {
+	{ OFFSET(version), VIF_CONFIG_VERSION, VIF_CONFIG_VERSION },
+	{ OFFSET(slot), 0, 15 },
+	{ OFFSET(mtu), 68, 65535 },
+	{ OFFSET(limits.frames), 1, 8192 },
+	{ OFFSET(limits.bytes), 1 << 17, 64 << 20 },
+	{ OFFSET(limits.age_ms), 1, 60000 },
+	{ OFFSET(guest_tx_pages), FRAME_SEGMENTS_MAX, 1024 },
+	{ OFFSET(guest_rx_granted_bytes), 0, 64 << 20 },
+	{ OFFSET(queues[0].tx_port), 1, 0x1ffff },
+	{ OFFSET(queues[0].rx_port), 1, 0x1ffff },
+	{ OFFSET(queues[1].tx_port), 1, 0x1ffff },
+	{ OFFSET(queues[1].rx_port), 1, 0x1ffff },
+	{ OFFSET(queues[0].tx_ring_ref), 1, UINT32_MAX },
+	{ OFFSET(queues[1].rx_ring_ref), 1, UINT32_MAX },
+};
+
+static int with(const struct row *row, uint32_t value)
+{
+	struct vif_config config = good();
+
+	memcpy((char *)&config + row->offset, &value, sizeof value);
+	return check(&config);
+}
+
+static void every_field_keeps_its_range(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		SAME(rows[i].name, with(&rows[i], rows[i].min), 0);
+		SAME(rows[i].name, with(&rows[i], rows[i].max), 0);
+		if (rows[i].min > 0)
+			SAME(rows[i].name, with(&rows[i], rows[i].min - 1), -EINVAL);
+		if (rows[i].max < UINT32_MAX) {
+			SAME(rows[i].name, with(&rows[i], rows[i].max + 1), -EINVAL);
+			SAME(rows[i].name, with(&rows[i], UINT32_MAX), -EINVAL);
+		}
+	}
+}
+
+static void the_reason_names_field_value_and_range(void **state)
+{
+	struct vif_config config = good();
+
+	(void)state;
+	config.mtu = 67;
+	assert_int_equal(check(&config), -EINVAL);
+	assert_string_equal(why, "mtu is 67, must be 68 to 65535");
+}
+
+/* Each makes a good one bad. */
+static void no_queues(struct vif_config *c) { c->queue_count = 0; }
+static void nine_queues(struct vif_config *c) { c->queue_count = 9; }
+static void reserved_guest(struct vif_config *c) { c->guest = 0x7ff0; }
+static void reserved_self(struct vif_config *c) { c->self = 0xffff; }
+static void unknown_feature(struct vif_config *c) { c->features |= VIF_F_ALL + 1; }
+static void gso4_without_sg(struct vif_config *c) { c->features = VIF_F_GSO_TCPV4 | VIF_F_CSUM_IPV4; }
+static void gso6_without_csum6(struct vif_config *c) { c->features &= ~VIF_F_CSUM_IPV6; }
+static void no_name(struct vif_config *c) { c->name[0] = '\0'; }
+static void wrong_name(struct vif_config *c) { strcpy(c->name, "vif7.2"); }
+static void endless_name(struct vif_config *c) { memset(c->name, 'v', sizeof c->name); }
+static void longer_name(struct vif_config *c) { strcpy(c->name, "vif7.1x"); }
+static void no_kind(struct vif_config *c) { c->port_kind[0] = '\0'; }
+static void endless_kind(struct vif_config *c) { memset(c->port_kind, 't', sizeof c->port_kind); }
+static void same_refs(struct vif_config *c) { c->queues[1].rx_ring_ref = c->queues[1].tx_ring_ref; }
+static void huge_handle(struct vif_config *c) { c->handle = 65536; }
+
+static const struct { const char *why; void (*spoil)(struct vif_config *); } bad[] = {
+	{ "queue_count is 0, must be 1 to 8", no_queues },
+	{ "queue_count is 9, must be 1 to 8", nine_queues },
+	{ "guest is 32752, must be 0 to 32751", reserved_guest },
+	{ "self is 65535, must be 0 to 32751", reserved_self },
+	{ "features is 127, must be 0 to 63", unknown_feature },
+	{ "features are 0xa, 0x2 needs 0x9", gso4_without_sg },
+	{ "features are 0x2f, 0x4 needs 0x11", gso6_without_csum6 },
+	{ "name is not vif7.1", no_name },
+	{ "name is not vif7.1", wrong_name },
+	{ "name is not vif7.1", longer_name },
+	{ "name is not vif7.1", endless_name },
+	{ "port_kind is empty or too long", no_kind },
+	{ "port_kind is empty or too long", endless_kind },
+	{ "queue 1: tx-ring-ref and rx-ring-ref are both 10, they must differ", same_refs },
+	{ "handle is 65536, must be 0 to 65535", huge_handle },
+};
+
+static void bad_ones_are_refused(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(bad); i++) {
+		struct vif_config config = good();
+
+		bad[i].spoil(&config);
+		SAME(bad[i].why, check(&config), -EINVAL);
+		assert_string_equal(why, bad[i].why);
+	}
+}
+
+static void the_longest_name_fits(void **state)
+{
+	struct vif_config config = good();
+
+	(void)state;
+	config.guest = 32751;
+	config.handle = 65535;
+	strcpy(config.name, "vif32751.65535");
+	assert_int_equal(check(&config), 0);
+}
+
+/* Queues that are not in use may hold anything. */
+static void unused_queues_are_not_looked_at(void **state)
+{
+	struct vif_config config = good();
+
+	(void)state;
+	memset(&config.queues[2], 0xff, sizeof config.queues[2]);
+	assert_int_equal(check(&config), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_unetbackd_makes_is_good),
+		cmocka_unit_test(every_field_keeps_its_range),
+		cmocka_unit_test(the_reason_names_field_value_and_range),
+		cmocka_unit_test(bad_ones_are_refused),
+		cmocka_unit_test(the_longest_name_fits),
+		cmocka_unit_test(unused_queues_are_not_looked_at),
+	};
+
+	return cmocka_run_group_tests_name("vif_config", tests, NULL, NULL);
+}
