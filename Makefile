@@ -5,6 +5,7 @@
 #	clang     the same by clang, to have its warnings too
 #	asan      gcc with AddressSanitizer, LeakSanitizer and UndefinedBehaviorSanitizer: the tests
 #	tsan      gcc with ThreadSanitizer: the tests of what is threaded
+#	fuzz      clang with coverage for libFuzzer, ASan and UBSan: the fuzzers
 # libopenvswitch is built once into build/ovs from Debian's openvswitch-source, see below.
 
 SHELL := /bin/bash
@@ -21,16 +22,19 @@ ifeq ($(filter -j%,$(MAKEFLAGS)),)
 MAKEFLAGS += -j$(JOBS)
 endif
 
-VARIANTS := release clang asan tsan
+VARIANTS := release clang asan tsan fuzz
 CC_release := gcc
 CC_clang   := clang
 CC_asan    := gcc
 CC_tsan    := gcc
+CC_fuzz    := clang
 CFLAGS_release := -O2 -g
 CFLAGS_clang   := -O2 -g
 CFLAGS_asan    := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined \
 		  -fno-sanitize-recover=undefined
 CFLAGS_tsan    := -O1 -g -fsanitize=thread -Wno-tsan	# it does not know fences; they only add order
+CFLAGS_fuzz    := -O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined \
+		  -fno-sanitize-recover=undefined
 CFLAGS := -std=gnu11 -Wall -Wextra -Werror -fPIC -pthread -D_GNU_SOURCE -DUNETBACK_VERSION='"$(VERSION)"'
 # One line a command; `make V=1` shows the commands.
 quiet = $(if $(V),,@printf '  %-4s %s\n' '$(1)' '$@' && )
@@ -101,7 +105,7 @@ $(OVS_LIB): build/ovs/checksum
 
 # The engine: what moves frames.  Knows no XenStore, no OVS.
 ENGINE := log verdict vif_state vif_config channel pages gcopy ring events offload packet \
-	  checksum rx_queue arena guest_tx guest_rx queue_pair waits queue_thread instance sandbox
+	  checksum rx_queue arena guest_tx guest_rx port_visit queue_pair waits queue_thread instance sandbox
 # The control plane.
 CONTROL := xenbus xenstore vif_keys vif vif_life supervisor supervisor_talk instance_process
 # Ports: no OVS header, linked into the instance.
@@ -179,7 +183,7 @@ SIM_simfront     := simfront simfront_tap simfront_offload $(SIM_NETFRONT)
 SIM_simstore     := simstore
 SIM_gnttab       := gnttab gnttab_copy gntshr client
 SIM_evtchn       := evtchn client
-SIM_harness      := simtest echo_backend $(SIM_NETFRONT)
+SIM_harness      := simtest simback simvif echo_backend $(SIM_NETFRONT)
 
 define simulator
 build/$(1)/tests/sim/lib/libxengnttab.so.1: $(SIM_gnttab:%=build/$(1)/tests/sim/%.o) tests/sim/libxengnttab.map
@@ -227,6 +231,43 @@ demo: programs
 	tests/lab/demo
 demo-sim: programs | build/deps-check
 	tests/sim/demo
+
+# --- fuzz -------------------------------------------------------------------------------------
+# A target a surface: tests/fuzz/fuzz_NAME.c.  With libFuzzer in build/fuzz; with replay.c in
+# build/asan, where check-unit runs the inputs that are checked in.
+
+FUZZ_SECONDS ?= 20
+FUZZ_TARGETS := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+FUZZ_REPLAYS := $(FUZZ_TARGETS:%=build/asan/tests/fuzz/test_%)
+
+define fuzzers
+build/$(1)/tests/fuzz/%.o: tests/fuzz/%.c | build/deps-check
+	@mkdir -p $$(@D)
+	$$(call quiet,CC)$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) -MMD -MP -c -o $$@ $$<
+build/$(1)/tests/fuzz/test_%: build/$(1)/tests/fuzz/fuzz_%.o build/$(1)/tests/fuzz/replay.o \
+		build/$(1)/libcontrol.a build/$(1)/libengine.a
+	$$(call quiet,LD)$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ -lcmocka $(LIBS_XEN)
+endef
+$(foreach v,$(VARIANTS),$(eval $(call fuzzers,$(v))))
+
+build/fuzz/tests/fuzz/fuzz_%: build/fuzz/tests/fuzz/fuzz_%.o build/fuzz/libcontrol.a build/fuzz/libengine.a
+	$(call quiet,LD)$(CC_fuzz) $(CFLAGS) $(CFLAGS_fuzz) -fsanitize=fuzzer $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS_XEN)
+
+check check-unit: $(FUZZ_REPLAYS)
+fuzz: $(FUZZ_TARGETS:%=build/fuzz/tests/fuzz/fuzz_%)
+	tests/fuzz/run $(FUZZ_SECONDS) $(FUZZ_TARGETS)
+
+# --- bench ------------------------------------------------------------------------------------
+# The engine on rings of a guest in the same process, over the simulator's libraries.
+
+BENCH := bench_ring bench_guest generator meter
+build/release/tests/bench/bench_ring: $(BENCH:%=build/release/tests/bench/%.o) \
+		build/release/tests/sim/simguest.o build/release/tests/sim/client.o \
+		build/release/libports.a build/release/libengine.a \
+		build/release/tests/sim/lib/libxengnttab.so.1 build/release/tests/sim/lib/libxenevtchn.so.1
+	$(call quiet,LD)$(CC_release) $(CFLAGS) $(CFLAGS_release) $(LDFLAGS) -o $@ $^ -Wl,-rpath,'$$ORIGIN/../sim/lib'
+bench: build/release/tests/bench/bench_ring simulator-release
+	tests/bench/run
 
 # --- install ----------------------------------------------------------------------------------
 

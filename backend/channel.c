@@ -98,13 +98,11 @@ int channel_receive(int socket, struct message *message, int fds[CHANNEL_FDS_MAX
 	*fd_count = 0;
 	if (got < 0)
 		return errno == ECONNRESET ? 0 : -errno;
-	if (got == 0)
-		return 0;
-	take_fds(&header, fds, fd_count);
-	if (well_formed(message, (size_t)got, header.msg_flags, *fd_count))
+	take_fds(&header, fds, fd_count);	/* an empty datagram may carry some, too */
+	if (got > 0 && well_formed(message, (size_t)got, header.msg_flags, *fd_count))
 		return 1;
 	for (int i = 0; i < *fd_count; i++)
 		close(fds[i]);
 	*fd_count = 0;
-	return -EPROTO;
+	return got == 0 ? 0 : -EPROTO;
 }

@@ -59,10 +59,10 @@ static void enqueue(struct guest_rx *rx, struct frame *frame)
 		finish(rx, frame, verdict);
 }
 
-int guest_rx_receive(struct guest_rx *rx)
+int guest_rx_receive(struct guest_rx *rx, int max)
 {
 	struct frame *frames[RX_BURST];
-	int n = rx->port->class->recv(rx->port, frames, RX_BURST);
+	int n = rx->port->class->recv(rx->port, frames, max < RX_BURST ? max : RX_BURST);
 
 	if (n == 0)
 		return 0;

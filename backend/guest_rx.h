@@ -45,8 +45,8 @@ struct guest_rx {
 	struct rx_queue queue;
 };
 
-/* Reads what the port has, at most a burst, into the queue.  How many frames that were. */
-int guest_rx_receive(struct guest_rx *rx);
+/* Reads at most @max frames, and at most a burst, from the port into the queue.  How many came. */
+int guest_rx_receive(struct guest_rx *rx, int max);
 
 /* Delivers one burst from the queue into the guest's buffers: the number of frames, 0 when the queue
  * is empty or the guest has posted too few, -EPROTO when the guest broke the ring. */

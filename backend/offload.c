@@ -115,17 +115,16 @@ static bool needs_checksum(const struct frame *frame)
  * is.  netif does not say where that is, so its receiver parses as we do and finds the outermost TCP
  * or UDP header; what is blank elsewhere (a tunnel's inner header) netif cannot express. */
 static bool guest_takes_partial(const struct frame *frame, uint32_t features, uint32_t start,
-				uint32_t offset)
+				uint32_t offset, struct packet_layout *layout)
 {
-	struct packet_layout layout;
-
-	if (packet_parse(frame->segments[0].data, frame->length, &layout) != 0 ||
-	    layout.transport != start || layout.checksum != offset)
+	if (packet_parse(frame->segments[0].data, frame->length, layout) != 0 ||
+	    layout->transport != start || layout->checksum != offset)
 		return false;
-	return features & (layout.ip_version == 4 ? VIF_F_CSUM_IPV4 : VIF_F_CSUM_IPV6);
+	return features & (layout->ip_version == 4 ? VIF_F_CSUM_IPV4 : VIF_F_CSUM_IPV6);
 }
 
 static enum guest_rx_verdict checksum_to_guest(struct frame *frame, uint32_t features,
+					       struct packet_layout *layout,
 					       struct offload_to_guest *out)
 {
 	uint32_t start = le16toh(frame->vnet.csum_start);
@@ -138,7 +137,7 @@ static enum guest_rx_verdict checksum_to_guest(struct frame *frame, uint32_t fea
 	}
 	if (start + offset + 2 > frame->length)		/* both 16 bit: cannot wrap */
 		return GUEST_RX_BAD_FRAME;
-	if (guest_takes_partial(frame, features, start, offset)) {
+	if (guest_takes_partial(frame, features, start, offset, layout)) {
 		out->flags = NETRXF_csum_blank | NETRXF_data_validated;
 		return GUEST_RX_DELIVERED;
 	}
@@ -148,7 +147,9 @@ static enum guest_rx_verdict checksum_to_guest(struct frame *frame, uint32_t fea
 	return GUEST_RX_DELIVERED;
 }
 
+/* @layout: the frame's, if its checksum is left blank. */
 static enum guest_rx_verdict gso_to_guest(const struct frame *frame, uint32_t features,
+					  const struct packet_layout *layout,
 					  struct offload_to_guest *out)
 {
 	uint32_t feature;
@@ -170,7 +171,7 @@ static enum guest_rx_verdict gso_to_guest(const struct frame *frame, uint32_t fe
 	/* A segmented frame's checksum can only be the guest's. */
 	if (!(features & feature) || !(out->flags & NETRXF_csum_blank))
 		return GUEST_RX_NO_OFFLOAD;
-	if (frame->vnet.gso_size == 0)
+	if (frame->vnet.gso_size == 0 || !gso_fits(layout, frame, out->gso.u.gso.type))
 		return GUEST_RX_BAD_FRAME;
 	out->has_gso = true;
 	out->gso.type = XEN_NETIF_EXTRA_TYPE_GSO;
@@ -182,13 +183,14 @@ enum guest_rx_verdict offload_to_guest(struct frame *frame, uint32_t features,
 				       struct offload_to_guest *out)
 {
 	enum guest_rx_verdict verdict;
+	struct packet_layout layout;
 
 	memset(out, 0, sizeof *out);	/* every byte of an answer is seen by the guest (XSA-216) */
 	if (GSO_TYPE(&frame->vnet) != VIRTIO_NET_HDR_GSO_NONE && !needs_checksum(frame))
 		return GUEST_RX_BAD_FRAME;
-	verdict = checksum_to_guest(frame, features, out);
+	verdict = checksum_to_guest(frame, features, &layout, out);
 	if (verdict == GUEST_RX_DELIVERED)
-		verdict = gso_to_guest(frame, features, out);
+		verdict = gso_to_guest(frame, features, &layout, out);
 	return verdict;
 }
 

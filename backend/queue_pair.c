@@ -138,7 +138,7 @@ int queue_pair_open(struct queue_pair *pair, const struct queue_pair_setup *setu
 	events_notify_tx(&pair->events);
 	if (pair->events.rx != pair->events.tx)
 		events_notify_rx(&pair->events);
-	pair->port_readable = true;
+	pair->visit.readable = true;
 	show_port(pair);
 	return 0;
 fail:
@@ -167,17 +167,27 @@ void queue_pair_close(struct queue_pair *pair)
 	pair->port = NULL;
 }
 
+/* Port to queue, as far as it is worth a look. */
+static int receive(struct queue_pair *pair, bool sent)
+{
+	int max = port_visit_max(&pair->visit, sent);
+	int got = 0;
+
+	if (max > 0) {
+		got = guest_rx_receive(&pair->rx, max);
+		port_visit_done(&pair->visit, sent, max, got);
+	}
+	return got;
+}
+
 int queue_pair_poll(struct queue_pair *pair)
 {
-	int sent, received = 0, delivered;
+	int sent, received, delivered;
 
 	sent = guest_tx_poll(&pair->tx);
 	if (sent < 0)
 		return sent;
-	if (pair->port_readable) {
-		received = guest_rx_receive(&pair->rx);
-		pair->port_readable = received > 0;
-	}
+	received = receive(pair, sent > 0);
 	delivered = guest_rx_deliver(&pair->rx);
 	if (delivered < 0)
 		return delivered;

@@ -8,6 +8,7 @@
 
 #include "guest_rx.h"
 #include "guest_tx.h"
+#include "port_visit.h"
 
 struct queue_pair_setup {
 	const struct vif_config *config;
@@ -25,7 +26,7 @@ struct queue_pair {
 	struct port *port;
 	struct queue_state *state;
 	void *tx_page, *rx_page;		/* mapped ring pages */
-	bool port_readable;			/* what is read next may find something */
+	struct port_visit visit;		/* when to read from the port; .readable is set by who slept */
 	bool rx_notify;				/* the guest tells when it posts buffers */
 	struct gcopy copy;
 	struct events events;

@@ -94,24 +94,13 @@ static void report_error(struct vif *vif, const char *why)
 	}
 }
 
-static void count_child(void *context, const char *name)
-{
-	(void)name;
-	++*(int *)context;
-}
-
-/* Also what an earlier unetbackd left, and the guest's folder when nothing else is in it. */
+/* With the folders above it that nobody else needs: error/backend/vif/D. */
 static void remove_error_node(struct vif *vif)
 {
-	struct xenstore *store = vif->vifs->settings.store;
 	char path[XENSTORE_PATH];
-	int left = 0;
 
-	snprintf(path, sizeof path, "error/backend/vif/%u/%u", vif->guest, vif->handle);
-	xenstore_remove(store, path);
-	snprintf(path, sizeof path, "error/backend/vif/%u", vif->guest);
-	if (xenstore_children(store, path, count_child, &left) == 0 && left == 0)
-		xenstore_remove(store, path);
+	if (snprintf(path, sizeof path, "error/%s", vif->backend) < (int)sizeof path)
+		xenstore_remove(vif->vifs->settings.store, path, 4);
 }
 
 static void forget_error(struct vif *vif)

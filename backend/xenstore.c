@@ -82,11 +82,6 @@ int xenstore_write(struct xenstore *store, const char *path, const char *value)
 	return write_in(store, XBT_NULL, path, value);
 }
 
-int xenstore_remove(struct xenstore *store, const char *path)
-{
-	return xs_rm(store->handle, XBT_NULL, path) ? 0 : last_error();
-}
-
 static int join(char path[XENSTORE_PATH], const char *folder, const char *name)
 {
 	int length = snprintf(path, XENSTORE_PATH, "%s/%s", folder, name);
@@ -149,6 +144,49 @@ int xenstore_write_all(struct xenstore *store, const char *folder, const char *g
 
 	for (int tries = 0; tries < TRANSACTION_TRIES && error == -EAGAIN; tries++)
 		error = try_write_all(store, folder, guard, values, count);
+	return error;
+}
+
+static bool is_empty(struct xenstore *store, xs_transaction_t transaction, const char *path)
+{
+	unsigned int count;
+	char **names = xs_directory(store->handle, transaction, path, &count);
+
+	free(names);
+	return names && count == 0;
+}
+
+/* One try, as above. */
+static int try_remove(struct xenstore *store, const char *path, int levels)
+{
+	xs_transaction_t transaction = xs_transaction_start(store->handle);
+	char above[XENSTORE_PATH];
+	char *slash;
+	int error = 0;
+
+	if (transaction == XBT_NULL)
+		return last_error();
+	snprintf(above, sizeof above, "%s", path);
+	if (!xs_rm(store->handle, transaction, path))
+		error = last_error();
+	while (!error && levels-- > 0 && (slash = strrchr(above, '/'))) {
+		*slash = '\0';
+		if (!is_empty(store, transaction, above))
+			break;
+		if (!xs_rm(store->handle, transaction, above))
+			error = last_error();
+	}
+	if (!xs_transaction_end(store->handle, transaction, error != 0) && !error)
+		error = last_error();
+	return error;
+}
+
+int xenstore_remove(struct xenstore *store, const char *path, int levels)
+{
+	int error = -EAGAIN;
+
+	for (int tries = 0; tries < TRANSACTION_TRIES && error == -EAGAIN; tries++)
+		error = try_remove(store, path, levels);
 	return error;
 }
 

@@ -21,7 +21,8 @@ int xenstore_fd(const struct xenstore *store);	/* readable when xenstore_next_ev
 /* A value as text.  -EMSGSIZE if it, with a NUL, does not fit; -EILSEQ if a NUL lies in it. */
 int xenstore_read(struct xenstore *store, const char *path, char *value, size_t size);
 int xenstore_write(struct xenstore *store, const char *path, const char *value);
-int xenstore_remove(struct xenstore *store, const char *path);
+/* Removes @path, and above it the folders that are empty then, up to @levels of them. */
+int xenstore_remove(struct xenstore *store, const char *path, int levels);
 
 /* Writes @count values below @folder in one transaction, but only if @folder/@guard exists: a
  * directory the toolstack has removed must not come back (-ENOENT). */

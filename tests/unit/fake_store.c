@@ -196,9 +196,11 @@ int xenstore_write(struct xenstore *store, const char *path, const char *value)
 	return 0;
 }
 
-int xenstore_remove(struct xenstore *store, const char *path)
+/* Folders are only what lies in them here: none is ever left empty. */
+int xenstore_remove(struct xenstore *store, const char *path, int levels)
 {
 	assert_ptr_equal(store, &the_store);
+	assert_true(levels > 0);
 	if (!fake_store_exists(path))
 		return -ENOENT;
 	fake_store_set(path, NULL);

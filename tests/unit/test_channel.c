@@ -232,6 +232,9 @@ static void descriptors_nobody_asked_for_are_closed(void **state)
 	SAME("too many", receive(), -EPROTO);
 	send_with_fds(MESSAGE_VIF_ADD, HEADER, 2);
 	SAME("with a bad size", receive(), -EPROTO);
+	send_with_fds(0, 0, 3);
+	SAME("with nothing", receive(), 0);
+	SAME("fds", fd_count, 0);
 }
 
 int main(void)

@@ -79,7 +79,7 @@ static void read_frame(struct received *got)
 static void give(uint32_t length, uint32_t offset)
 {
 	fake_port_give(world->port, bytes, length, offset, NULL);
-	while (guest_rx_receive(&world->rx) > 0)
+	while (guest_rx_receive(&world->rx, RX_BURST) > 0)
 		;
 }
 
@@ -165,7 +165,7 @@ static void check_gso(const struct frame_spec *spec)
 	vnet = vnet_of(spec, &at, true);
 	data = (int)((at.length + 4095) / 4096);
 	fake_port_give(world->port, frame, at.length, 2048, &vnet);
-	SAME(spec->name, guest_rx_receive(&world->rx), 1);
+	SAME(spec->name, guest_rx_receive(&world->rx, RX_BURST), 1);
 	world_rx_post(data);
 	SAME("the extra needs a slot", guest_rx_deliver(&world->rx), 0);
 	SAME("armed", guest_rx_arm(&world->rx), false);
@@ -223,7 +223,7 @@ static void a_guest_without_an_offload_gets_whole_frames_or_none(void **state)
 			vnet = vnet_of(spec, &at, false);
 			world->rx.features = features;
 			fake_port_give(world->port, blank, at.length, 64, &vnet);
-			guest_rx_receive(&world->rx);
+			guest_rx_receive(&world->rx, RX_BURST);
 			world_rx_post(1);
 			SAME(spec->name, guest_rx_deliver(&world->rx), 1);
 			read_frame(&got);
@@ -248,7 +248,7 @@ static void refused_frames_leave_the_queue_and_take_no_slot(void **state)
 	world->rx.features = VIF_F_SG | VIF_F_CSUM_IPV4;
 	world_rx_post(2);
 	fake_port_give(world->port, frame, at.length, 0, &vnet);
-	guest_rx_receive(&world->rx);
+	guest_rx_receive(&world->rx, RX_BURST);
 	assert_int_equal(guest_rx_deliver(&world->rx), 0);
 	assert_int_equal(world->state.rx_queued_frames, 0);
 	world_check();
@@ -258,7 +258,7 @@ static void refused_frames_leave_the_queue_and_take_no_slot(void **state)
 	vnet.gso_type = 0;
 	fake_port_give(world->port, frame, at.length, 0, &vnet);
 	fake_port_give(world->port, bytes, 500, 0, NULL);
-	guest_rx_receive(&world->rx);
+	guest_rx_receive(&world->rx, RX_BURST);
 	assert_int_equal(guest_rx_deliver(&world->rx), 1);
 	read_frame(&got);
 	assert_int_equal(got.length, 500);
@@ -467,8 +467,8 @@ static void a_call_is_bounded_by_its_burst(void **state)
 	for (int i = 0; i < 200; i++)
 		fake_port_give(world->port, bytes, 60, 0, NULL);
 	world_rx_post(256);
-	assert_int_equal(guest_rx_receive(&world->rx), RX_BURST);
-	assert_int_equal(guest_rx_receive(&world->rx), RX_BURST);
+	assert_int_equal(guest_rx_receive(&world->rx, RX_BURST), RX_BURST);
+	assert_int_equal(guest_rx_receive(&world->rx, RX_BURST), RX_BURST);
 	assert_int_equal(guest_rx_deliver(&world->rx), RX_BURST);
 	assert_int_equal(world->state.rx_queued_frames, RX_BURST);
 }

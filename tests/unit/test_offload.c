@@ -353,6 +353,44 @@ static void headers_of_the_port_that_make_no_sense_are_refused(void **state)
 	}
 }
 
+/* Segmentation of another protocol than the frame is: found by tests/fuzz/fuzz_offload.c. */
+static void segmentation_to_the_guest_must_fit_the_frame(void **state)
+{
+	static const struct {
+		struct frame_spec spec;
+		uint8_t gso_type;
+		enum guest_rx_verdict verdict;
+	} rows[] = {
+		{ { "tcp4 as 4", 0, 4, 0, 0, IPPROTO_TCP, 0, 99 }, VIRTIO_NET_HDR_GSO_TCPV4,
+		  GUEST_RX_DELIVERED },
+		{ { "tcp4 as 6", 0, 4, 0, 0, IPPROTO_TCP, 0, 99 }, VIRTIO_NET_HDR_GSO_TCPV6,
+		  GUEST_RX_BAD_FRAME },
+		{ { "tcp6 as 4", 0, 6, 0, 0, IPPROTO_TCP, 0, 99 }, VIRTIO_NET_HDR_GSO_TCPV4,
+		  GUEST_RX_BAD_FRAME },
+		{ { "udp4 as tcp", 0, 4, 0, 0, IPPROTO_UDP, 0, 99 }, VIRTIO_NET_HDR_GSO_TCPV4,
+		  GUEST_RX_BAD_FRAME },
+		{ { "no payload", 0, 4, 0, 0, IPPROTO_TCP, 0, 0 }, VIRTIO_NET_HDR_GSO_TCPV4,
+		  GUEST_RX_BAD_FRAME },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		uint8_t bytes[256];
+		struct frame_layout at;
+		struct cut_frame cut;
+		struct offload_to_guest out;
+
+		frame_build(bytes, &rows[i].spec, &at);
+		cut_make(&cut, bytes, at.length, at.length, 1);
+		cut.frame.vnet = vnet_of(&rows[i].spec, &at, true);
+		cut.frame.vnet.gso_type = rows[i].gso_type;
+		SAME(rows[i].spec.name, offload_to_guest(&cut.frame, VIF_F_ALL, &out),
+		     rows[i].verdict);
+		SAME(rows[i].spec.name, out.has_gso, rows[i].verdict == GUEST_RX_DELIVERED);
+		cut_free(&cut);
+	}
+}
+
 /* What recv() may return is what offload_to_guest() passes without refusing. */
 static void offloads_asked_of_the_port_are_those_passed_on(void **state)
 {
@@ -378,6 +416,7 @@ int main(void)
 		cmocka_unit_test(every_frame_for_every_set_of_features),
 		cmocka_unit_test(a_checksum_the_guest_would_not_find_is_completed),
 		cmocka_unit_test(headers_of_the_port_that_make_no_sense_are_refused),
+		cmocka_unit_test(segmentation_to_the_guest_must_fit_the_frame),
 		cmocka_unit_test(offloads_asked_of_the_port_are_those_passed_on),
 	};
 

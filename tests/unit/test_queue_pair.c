@@ -148,10 +148,10 @@ static void frames_move_both_ways_and_work_is_seen_when_armed(void **state)
 	assert_int_equal(queue_pair_timeout(&pair), -1);
 	post_work();
 	assert_true(queue_pair_arm(&pair));
-	pair.port_readable = true;
+	pair.visit.readable = true;
 	assert_int_equal(queue_pair_poll(&pair), 3);
 	assert_int_equal(queue_pair_poll(&pair), 0);
-	assert_false(pair.port_readable);
+	assert_false(pair.visit.readable);
 	assert_false(queue_pair_arm(&pair));
 	assert_int_equal(world_tx_answers(statuses), 1);
 	assert_memory_equal(fake_port_of(pair.port)->sent[0].bytes, bytes, 100);

@@ -87,7 +87,7 @@ static void the_reason_names_field_value_and_range(void **state)
 static void no_queues(struct vif_config *c) { c->queue_count = 0; }
 static void nine_queues(struct vif_config *c) { c->queue_count = 9; }
 static void reserved_guest(struct vif_config *c) { c->guest = 0x7ff0; }
-static void reserved_self(struct vif_config *c) { c->self = 0xffff; }
+static void reserved_self(struct vif_config *c) { c->self = 0x7ff0; }
 static void unknown_feature(struct vif_config *c) { c->features |= VIF_F_ALL + 1; }
 static void gso4_without_sg(struct vif_config *c) { c->features = VIF_F_GSO_TCPV4 | VIF_F_CSUM_IPV4; }
 static void gso6_without_csum6(struct vif_config *c) { c->features &= ~VIF_F_CSUM_IPV6; }
@@ -104,7 +104,7 @@ static const struct { const char *why; void (*spoil)(struct vif_config *); } bad
 	{ "queue_count is 0, must be 1 to 8", no_queues },
 	{ "queue_count is 9, must be 1 to 8", nine_queues },
 	{ "guest is 32752, must be 0 to 32751", reserved_guest },
-	{ "self is 65535, must be 0 to 32751", reserved_self },
+	{ "self is 32752, must be 0 to 32751", reserved_self },
 	{ "features is 127, must be 0 to 63", unknown_feature },
 	{ "features are 0xa, 0x2 needs 0x9", gso4_without_sg },
 	{ "features are 0x2f, 0x4 needs 0x11", gso6_without_csum6 },

@@ -1,0 +1,119 @@
+/* fuzz_vif_keys.c - any values in XenStore, and keys that cannot be read
+ *
+ * The input answers each read: a value, or why there is none.  A configuration that is accepted must
+ * pass the instance's own check, so that no guest can make unetbackd send what kills its instance;
+ * one that is refused must say why in one printable line. */
+#include <errno.h>
+#include <stdbool.h>
+
+#include "../../backend/frame.h"
+#include "../../backend/vif_keys.h"
+#include "fuzz.h"
+
+struct store {
+	struct fuzz_input input;
+	int reads;
+};
+
+static const char *const likely[] = {
+	"0", "1", "8", "9", "68", "1500", "9000", "65521", "65522", "131071", "131072", "4294967295",
+	"4294967296", "00001", "-1", "+1", " 1", "1 ", "0x10", "1e3", "", "18446744073709551617",
+};
+
+/* A value of the input's own; it may be of any length up to what the caller takes. */
+static int own_value(struct fuzz_input *input, size_t length, char *value, size_t size)
+{
+	if (length >= size)
+		return -EMSGSIZE;
+	length = fuzz_bytes(input, (uint8_t *)value, length);
+	value[length] = '\0';
+	return memchr(value, '\0', length) ? -EILSEQ : 0;
+}
+
+static int read_key(void *context, enum vif_key_side side, const char *key, char *value, size_t size)
+{
+	struct store *store = context;
+	uint8_t kind = fuzz_u8(&store->input);
+
+	CHECK(size == VIF_KEY_VALUE_MAX && key[0] != '\0');
+	CHECK(side == VIF_KEY_FRONTEND || side == VIF_KEY_BACKEND);
+	CHECK(++store->reads < 100);
+	memset(value, 0xee, size);		/* nothing may rely on what was there */
+	switch (kind % 8) {
+	case 0: return -ENOENT;
+	case 1: return (kind & 8) ? -EIO : -EACCES;
+	case 2: return -EMSGSIZE;
+	case 3: return own_value(&store->input, kind / 8 * 3u, value, size);
+	case 4: return snprintf(value, size, "%u", fuzz_u32(&store->input)) < 0;
+	case 5: return snprintf(value, size, "%u", fuzz_u8(&store->input)) < 0;
+	default:
+		strcpy(value, likely[(kind / 8 + 32u * (kind & 1)) % (sizeof likely / sizeof *likely)]);
+		return 0;
+	}
+}
+
+static bool printable(const char *text)
+{
+	for (; *text; text++)
+		if (*text < ' ' || *text > '~')
+			return false;
+	return true;
+}
+
+/* What unetbackd adds of its own before it sends the configuration. */
+static void fill(struct vif_config *config)
+{
+	config->version = VIF_CONFIG_VERSION;
+	config->guest = 7;
+	strcpy(config->name, "vif7.0");
+	strcpy(config->port_kind, "tap");
+	config->limits = (struct queue_limits){ QUEUE_FRAMES_DEFAULT, QUEUE_BYTES_DEFAULT,
+						QUEUE_AGE_MS_DEFAULT };
+	config->guest_tx_pages = FRAME_SEGMENTS_MAX;
+}
+
+static void check_quote(const uint8_t *data, size_t size)
+{
+	char *value = malloc(size + 1);
+	size_t room = size > 0 ? 1u + data[0] : 1;
+	char *out = malloc(room);
+
+	memcpy(value, data, size);
+	value[size] = '\0';
+	vif_keys_quote(value, out, room);
+	CHECK(strlen(out) < room && printable(out));
+	free(value);
+	free(out);
+}
+
+int LLVMFuzzerInitialize(int *argc, char ***argv)
+{
+	(void)argc;
+	(void)argv;
+	return 0;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct store store = { { data, size }, 0 };
+	struct vif_config config = { 0 };
+	char why[256] = "", checked[256] = "";
+	size_t why_size = 1 + (size > 0 ? data[size - 1] : 0);
+	int error;
+
+	check_quote(data, size);
+	memset(why, 0xee, sizeof why);
+	why[0] = '\0';
+	error = vif_keys_read(read_key, &store, &config, why, why_size);
+	CHECK(memchr(why, '\0', why_size) != NULL && printable(why));
+	if (error) {
+		CHECK(error < 0 && (why[0] != '\0' || why_size == 1));
+		return 0;
+	}
+	fill(&config);
+	error = vif_config_check(&config, checked, sizeof checked);
+	if (error)
+		fprintf(stderr, "%s\n", checked);
+	CHECK(error == 0);
+	return 0;
+}
