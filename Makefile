@@ -88,8 +88,7 @@ OVS_BUILT_SOURCES := include/odp-netlink.h include/odp-netlink-macros.h lib/vswi
 .PHONY: always
 build/ovs/checksum: always | build/deps-build
 	@mkdir -p $(@D)
-	@sha256sum $(OVS_TARBALL) >$@.new
-	@cmp -s $@.new $@ && rm $@.new || mv $@.new $@
+	@sum=$$(sha256sum $(OVS_TARBALL)); [ "$$(cat $@ 2>/dev/null)" = "$$sum" ] || echo "$$sum" >$@
 
 $(OVS_LIB): build/ovs/checksum
 	@echo "building libopenvswitch (once, about a minute)"

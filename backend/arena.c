@@ -138,14 +138,16 @@ struct frame *arena_reserve(struct arena *arena)
 	return frame ? frame : ring_reserve(&arena->plain);
 }
 
-/* Where the next frame starts: on a line of the same page if that leaves a small frame room not to
- * cross into the next (a crossing costs an operation), else on the next page. */
-static uint32_t next_start(uint32_t end)
+/* Where the frame behind one of @length bytes that ends at @end starts.  Small frames are followed on a
+ * cache line of the same page, if that leaves another small one room not to cross into the next.  Behind
+ * large frames come large ones, as a rule, and each page that such a frame does not start on costs it
+ * one more operation a page: they start on pages of their own. */
+static uint32_t next_start(uint32_t end, uint32_t length)
 {
 	uint32_t line = (end + LINE - 1) / LINE * LINE;
 	uint32_t page = (end + XEN_PAGE - 1) / XEN_PAGE * XEN_PAGE;
 
-	return page - line >= PACK_BELOW ? line : page;
+	return length <= PACK_BELOW && page - line >= PACK_BELOW ? line : page;
 }
 
 void arena_commit(struct arena *arena, struct frame *frame, uint32_t length)
@@ -155,7 +157,7 @@ void arena_commit(struct arena *arena, struct frame *frame, uint32_t length)
 
 	(void)arena;
 	assert(length > 0 && length <= ARENA_RESERVATION);
-	ring->head = next_start(record->start + length);
+	ring->head = next_start(record->start + length, length);
 	if (ring->head > ring->touched)
 		ring->touched = ring->head;
 	ring->next++;

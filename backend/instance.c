@@ -51,7 +51,7 @@ static void report_broken(void *context, const char *why)
 	const struct vif *vif = context;
 	char text[LOG_LINE_MAX];
 
-	snprintf(text, sizeof text, "%s: %s, closing", vif->config.name, why);
+	snprintf(text, sizeof text, "%s, closing", why);
 	send_text(vif->instance->setup->channel, MESSAGE_VIF_BROKEN, vif->config.handle,
 		  LOG_LEVEL_WARNING, text);
 }

@@ -45,6 +45,18 @@ static int open_rings(struct queue_pair *pair, const struct queue_pair_setup *se
 	return 0;
 }
 
+/* Which of the guest's ports it was: the first of ours is bound before the second is tried. */
+static int explain_port(const struct queue_pair *pair, const struct queue_config *queue,
+			char *why, size_t size, int error)
+{
+	if (queue->tx_port == queue->rx_port)
+		return explain(why, size, error, "cannot bind the guest's event-channel", queue->tx_port);
+	if (pair->events.tx == 0)
+		return explain(why, size, error, "cannot bind the guest's event-channel-tx",
+			       queue->tx_port);
+	return explain(why, size, error, "cannot bind the guest's event-channel-rx", queue->rx_port);
+}
+
 static int open_events(struct queue_pair *pair, const struct queue_pair_setup *setup,
 		       char *why, size_t size)
 {
@@ -52,9 +64,7 @@ static int open_events(struct queue_pair *pair, const struct queue_pair_setup *s
 	int error = events_open(&pair->events, setup->evtchn_fd, setup->config->guest,
 				queue->tx_port, queue->rx_port);
 
-	if (error)
-		return explain(why, size, error, "cannot bind the guest's event-channel", queue->tx_port);
-	return 0;
+	return error ? explain_port(pair, queue, why, size, error) : 0;
 }
 
 static int open_port(struct queue_pair *pair, const struct queue_pair_setup *setup,

@@ -1,7 +1,8 @@
 /* vif.c - finds vifs and sends each what concerns it; see vif.h
  *
  * One watch on backend/vif sees all entries come, change and go; one watch a vif sees its frontend's
- * state.  Events carry no news beyond "look here", so any number of them is one mark. */
+ * state.  Events carry no news beyond "look here", so any number of them is one mark; the first after a
+ * silence is taken at once, the next ones together a moment later. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #define BACKEND_TOKEN "backend"
 #define VIFS_MAX 4096		/* entries that one unetbackd keeps; the toolstack makes them */
 #define EVENTS_A_TURN 4096
+#define EVENTS_PAUSE_MS 5	/* a storm wakes us so often and no oftener */
 #define DOMID_MAX  0x7fef	/* below DOMID_FIRST_RESERVED */
 #define HANDLE_MAX 65535
 #define TOKEN_FORMAT "%u/%u"
@@ -188,21 +190,26 @@ static void frontend_event(struct vifs *vifs, const char *token)
 		vif->marked = true;
 }
 
-static int take_events(struct vifs *vifs)
+static int take_events(struct vifs *vifs, struct mono now)
 {
 	char path[XENSTORE_PATH], token[XENSTORE_TOKEN];
+	int taken = 0, got = 1;
 
-	for (int i = 0; i < EVENTS_A_TURN; i++) {
-		int got = xenstore_next_event(vifs->settings.store, path, sizeof path, token);
-
+	if (vifs->busy && now.ns < vifs->next_take.ns)
+		return 0;
+	while (taken < EVENTS_A_TURN) {
+		got = xenstore_next_event(vifs->settings.store, path, sizeof path, token);
 		if (got <= 0)
-			return got;
+			break;
+		taken++;
 		if (strcmp(token, BACKEND_TOKEN) == 0)
 			backend_event(vifs, path);
 		else
 			frontend_event(vifs, token);
 	}
-	return 0;
+	vifs->busy = taken > 0;
+	vifs->next_take = mono_add_ms(now, EVENTS_PAUSE_MS);
+	return got < 0 ? got : 0;
 }
 
 /* --- turns ------------------------------------------------------------------------------------ */
@@ -271,7 +278,7 @@ static void look_at_marked(struct vifs *vifs, struct mono now)
 
 int vifs_run(struct vifs *vifs, struct mono now)
 {
-	int error = take_events(vifs);
+	int error = take_events(vifs, now);
 
 	if (error) {
 		log_error("connection to xenstored lost: %s", strerror(-error));
@@ -288,7 +295,10 @@ int vifs_run(struct vifs *vifs, struct mono now)
 void vifs_wait(struct vifs *vifs, void (*wait_fd)(int fd, short events),
 	       void (*wait_until)(struct mono when))
 {
-	wait_fd(xenstore_fd(vifs->settings.store), POLLIN);
+	if (vifs->busy)
+		wait_until(vifs->next_take);
+	else
+		wait_fd(xenstore_fd(vifs->settings.store), POLLIN);
 	if (vifs->scan)
 		wait_until((struct mono){ 0 });
 	for (const struct vif *vif = vifs->list; vif; vif = vif->next)

@@ -31,7 +31,7 @@ struct vif {
 	uint32_t looks;			/* lately; see pause_after_look() */
 
 	enum xenbus_state ours, theirs;
-	enum xenbus_state after;	/* where the action in hand leads */
+	enum xenbus_state after;	/* what to write once the rings are given back */
 	bool unwritten;			/* ours could not be written */
 	enum vif_rings rings;
 	bool announced;			/* the device is up and our Connected is written */
@@ -60,6 +60,8 @@ struct vifs {
 	struct vif *list;
 	uint32_t count;
 	bool scan;			/* look for entries that appeared */
+	bool busy;			/* events came lately: the next are taken at next_take */
+	struct mono next_take;
 	bool full;			/* VIFS_MAX was reached, and said */
 	/* What stands below backend/vif and is no vif: said once each. */
 	char odd_names[ODD_NAMES_MAX][ODD_NAME_SIZE];

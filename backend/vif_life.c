@@ -343,7 +343,6 @@ static void connect_rings(struct vif *vif)
 		error = set_mtu(vif, why, sizeof why);
 	if (!error) {
 		vif->rings = RINGS_CONNECTING;
-		vif->after = XenbusStateConnected;
 		error = supervisor_connect(vif->vifs->supervisor, &vif->config,
 					   settings->has_device_fds ? vif->device.queue_fds : NULL,
 					   why, sizeof why);
@@ -375,7 +374,6 @@ static void announce(struct vif *vif)
 		return;
 	carry(vif, true);
 	vif->announced = true;
-	forget_error(vif);
 	write_state(vif, XenbusStateConnected);
 	log_limited(&vif->limiter, mono_now(), LOG_LEVEL_INFO, "%s: connected", vif->name);
 }

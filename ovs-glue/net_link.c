@@ -101,6 +101,8 @@ static void read_tun(const struct rtattr *nest, struct net_link_tun *tun)
 
 	for (; RTA_OK(attribute, left); attribute = RTA_NEXT(attribute, left))
 		switch (attribute->rta_type) {
+		case IFLA_TUN_OWNER:
+		case IFLA_TUN_GROUP: tun->owned = true; break;	/* told only if it is set */
 		case IFLA_TUN_TYPE: take(attribute, &tun->type, 1); break;
 		case IFLA_TUN_PI: take(attribute, &tun->packet_info, 1); break;
 		case IFLA_TUN_VNET_HDR: take(attribute, &tun->vnet_header, 1); break;

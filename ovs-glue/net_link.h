@@ -20,6 +20,7 @@ struct net_link_tun {
 	uint8_t vnet_header;
 	uint8_t persistent;
 	uint8_t multi_queue;
+	bool owned;			/* a user or group other than root may open it */
 	uint32_t queues, disabled_queues;	/* that programs hold open; multi_queue only */
 };
 

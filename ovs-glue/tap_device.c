@@ -80,6 +80,10 @@ static int refuse_foreign(const struct port_device *device, const struct net_lin
 	if (!tun->persistent)
 		return refuse(-EBUSY, "%s: the TAP belongs to another program (it is not persistent); "
 			      "stop that program", device->name);
+	if (tun->owned)
+		return refuse(-EEXIST, "%s: a TAP exists that another user or group may open, who could "
+			      "read the guest's frames; delete it: ip link delete %s", device->name,
+			      device->name);
 	return refuse(-EEXIST, "%s: a %s of another form exists (packet info %d, vnet_hdr %d, multi_queue "
 		      "%d; ours has 0, 1, 1); delete it: ip link delete %s", device->name,
 		      tun->type == IFF_TAP ? "TAP" : "TUN", tun->packet_info, tun->vnet_header,
@@ -91,7 +95,7 @@ static bool is_ours(const struct net_link *link)
 	const struct net_link_tun *tun = &link->tun;
 
 	return strcmp(link->kind, "tun") == 0 && tun->type == IFF_TAP && tun->persistent &&
-	       tun->vnet_header && tun->multi_queue && !tun->packet_info;
+	       tun->vnet_header && tun->multi_queue && !tun->packet_info && !tun->owned;
 }
 
 static bool is_free(const struct net_link *link)

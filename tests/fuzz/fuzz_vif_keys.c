@@ -13,6 +13,7 @@
 struct store {
 	struct fuzz_input input;
 	int reads;
+	bool bad;			/* a value was given out that is none for its key */
 };
 
 static const char *const likely[] = {
@@ -30,26 +31,53 @@ static int own_value(struct fuzz_input *input, size_t length, char *value, size_
 	return memchr(value, '\0', length) ? -EILSEQ : 0;
 }
 
-static int read_key(void *context, enum vif_key_side side, const char *key, char *value, size_t size)
+static int give(struct fuzz_input *input, char *value, size_t size)
 {
-	struct store *store = context;
-	uint8_t kind = fuzz_u8(&store->input);
+	uint8_t kind = fuzz_u8(input);
 
-	CHECK(size == VIF_KEY_VALUE_MAX && key[0] != '\0');
-	CHECK(side == VIF_KEY_FRONTEND || side == VIF_KEY_BACKEND);
-	CHECK(++store->reads < 100);
-	memset(value, 0xee, size);		/* nothing may rely on what was there */
 	switch (kind % 8) {
 	case 0: return -ENOENT;
 	case 1: return (kind & 8) ? -EIO : -EACCES;
 	case 2: return -EMSGSIZE;
-	case 3: return own_value(&store->input, kind / 8 * 3u, value, size);
-	case 4: return snprintf(value, size, "%u", fuzz_u32(&store->input)) < 0;
-	case 5: return snprintf(value, size, "%u", fuzz_u8(&store->input)) < 0;
+	case 3: return own_value(input, kind / 8 * 3u, value, size);
+	case 4: return snprintf(value, size, "%u", fuzz_u32(input)) < 0;
+	case 5: return snprintf(value, size, "%u", fuzz_u8(input)) < 0;
 	default:
 		strcpy(value, likely[(kind / 8 + 32u * (kind & 1)) % (sizeof likely / sizeof *likely)]);
 		return 0;
 	}
+}
+
+/* Decimal digits only, and by the length and order of its text not above @max. */
+static bool is_number(const char *value, const char *max)
+{
+	if (*value == '\0' || value[strspn(value, "0123456789")] != '\0')
+		return false;
+	while (value[0] == '0' && value[1] != '\0')
+		value++;
+	return strlen(value) < strlen(max) ||
+	       (strlen(value) == strlen(max) && strcmp(value, max) <= 0);
+}
+
+static const char *max_of(const char *key)
+{
+	if (strncmp(key, "event-channel", strlen("event-channel")) == 0)
+		return "131071";
+	return strstr(key, "ring-ref") ? "4294967295" : strcmp(key, "mtu") == 0 ? "65521" : "1";
+}
+
+static int read_key(void *context, enum vif_key_side side, const char *key, char *value, size_t size)
+{
+	struct store *store = context;
+	int error;
+
+	CHECK(size == VIF_KEY_VALUE_MAX && key[0] != '\0');
+	CHECK((side == VIF_KEY_BACKEND) == (strcmp(key, "mtu") == 0));
+	CHECK(!store->bad && ++store->reads < 100);
+	memset(value, 0xee, size);		/* nothing may rely on what was there */
+	error = give(&store->input, value, size);
+	store->bad = !error && !is_number(value, max_of(key));
+	return error;
 }
 
 static bool printable(const char *text)
@@ -95,7 +123,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct store store = { { data, size }, 0 };
+	struct store store = { .input = { data, size } };
 	struct vif_config config = { 0 };
 	char why[256] = "", checked[256] = "";
 	size_t why_size = 1 + (size > 0 ? data[size - 1] : 0);
@@ -110,6 +138,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		CHECK(error < 0 && (why[0] != '\0' || why_size == 1));
 		return 0;
 	}
+	CHECK(!store.bad);
 	fill(&config);
 	error = vif_config_check(&config, checked, sizeof checked);
 	if (error)

@@ -141,7 +141,7 @@ const char *simback_ask(const char *command, const char *vif)
 	size_t length;
 	FILE *output;
 
-	snprintf(line, sizeof line, "ASAN_OPTIONS=detect_leaks=0 %s/unetback --format=json %s %s 2>&1",
+	snprintf(line, sizeof line, "%s/../release/unetback --format=json %s %s 2>&1",
 		 programs, command, vif ? vif : "");
 	output = popen(line, "r");
 	length = output ? fread(text, 1, sizeof text - 1, output) : 0;
@@ -209,7 +209,7 @@ struct simguest *simback_guest(uint32_t domid)
 	char number[16];
 
 	snprintf(number, sizeof number, "%u", domid);
-	assert_int_equal(simtest_run("simtoolstack", "create", number, NULL), 0);
+	assert_int_equal(simtest_run(SIMBACK_TOOLSTACK, "create", number, NULL), 0);
 	guest = simguest_start(domid);
 	assert_non_null(guest);
 	return guest;
@@ -222,7 +222,7 @@ void simback_destroy(struct simguest *guest)
 
 	snprintf(number, sizeof number, "%u", domid);
 	simguest_crash(guest);
-	assert_int_equal(simtest_run("simtoolstack", "destroy", number, "timeout=20", NULL), 0);
+	assert_int_equal(simtest_run(SIMBACK_TOOLSTACK, "destroy", number, "timeout=20", NULL), 0);
 	simback_await_gone(domid);
 }
 

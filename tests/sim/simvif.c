@@ -134,7 +134,7 @@ static void attach(const struct simvif *vif, const char *mtu)
 	snprintf(handle, sizeof handle, "%u", vif->handle);
 	snprintf(mac, sizeof mac, "mac=00:16:3e:00:%02x:%02x", vif->domid & 0xff, vif->handle);
 	snprintf(mtu_option, sizeof mtu_option, "mtu=%s", mtu ? mtu : "1500");
-	assert_int_equal(simtest_run("simtoolstack", "attach", domid, handle, mac, mtu_option,
+	assert_int_equal(simtest_run(SIMBACK_TOOLSTACK, "attach", domid, handle, mac, mtu_option,
 				     "timeout=20", NULL), 0);
 }
 
@@ -276,6 +276,7 @@ void simvif_exchange(struct simvif *vif, int rounds)
 {
 	static const uint32_t lengths[] = { 60, 1514, 18, 700 };
 
+	simback_await(simvif_connected, vif);
 	for (int i = 0; i < rounds; i++) {
 		uint32_t length = lengths[i % 4];
 

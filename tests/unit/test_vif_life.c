@@ -410,6 +410,7 @@ static void the_frontends_path_must_be_the_guests(void **state)
 		expect("e0 s5 s6");
 		assert_non_null(strstr(back_error(7, 0), "below /local/domain/7/"));
 		front_state(7, 0, 4);
+		fake_store_fire("backend/vif/7/0/online");
 		expect("");
 		tool_remove(7, 0);
 		expect("gone");

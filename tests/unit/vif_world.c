@@ -187,13 +187,14 @@ int world_teardown(void **state)
 	return 0;
 }
 
-static bool woken;
+static bool woken, listening;
 static struct mono wake_at;
 
 static void note_fd(int fd, short poll_events)
 {
-	(void)fd;
+	assert_int_equal(fd, xenstore_fd(store));
 	(void)poll_events;
+	listening = true;
 }
 
 static void note_wake(struct mono when)
@@ -211,10 +212,10 @@ void settle(void)
 			fail_msg("no rest: %s", journal);
 		assert_int_equal(vifs_run(world.vifs, world.now), 0);
 		vifs_each(world.vifs, answer, NULL);
-		woken = false;
+		woken = listening = false;
 		wake_at.ns = INT64_MAX;
 		vifs_wait(world.vifs, note_fd, note_wake);
-		if (event_head != event_tail)
+		if (listening && event_head != event_tail)
 			continue;
 		if (!woken)
 			return;
