@@ -198,6 +198,7 @@ $(foreach p,$(SIM_PROGRAMS),
 build/$(1)/tests/sim/$(p): $(SIM_$(p):%=build/$(1)/tests/sim/%.o)
 	$$(call quiet,LD)$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ -lxenstore
 )
+build/$(1)/tests/sim/test_hostile: build/$(1)/tests/sim/hostile.o
 build/$(1)/tests/sim/test_%: build/$(1)/tests/sim/test_%.o $(SIM_harness:%=build/$(1)/tests/sim/%.o) \
 		build/$(1)/tests/sim/lib/libxengnttab.so.1 build/$(1)/tests/sim/lib/libxenevtchn.so.1
 	$$(call quiet,LD)$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ -Wl,-rpath,'$$$$ORIGIN/lib' -lcmocka -lxenstore

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <xenevtchn.h>
 #include <xengnttab.h>
@@ -72,9 +73,20 @@ static int set_except(const char *value)
 	return 0;
 }
 
+/* 0, or -1 with errno.  To access() a folder is executable, too. */
+static int check_program(const char *path)
+{
+	struct stat status;
+
+	if (stat(path, &status) != 0 || access(path, X_OK) != 0)
+		return -1;
+	errno = S_ISDIR(status.st_mode) ? EISDIR : EACCES;
+	return S_ISREG(status.st_mode) ? 0 : -1;
+}
+
 static int set_instance(const char *value)
 {
-	if (access(value, X_OK) != 0) {
+	if (check_program(value) != 0) {
 		fprintf(stderr, "unetbackd: --instance is '%s': %s; it must name the program "
 			"unetback-instance\n", value, strerror(errno));
 		return -EINVAL;
@@ -317,9 +329,7 @@ static int serve(struct vifs *vifs, struct supervisor *supervisor)
 	while (!daemon_exiting()) {
 		struct mono now = mono_now();
 
-		error = vifs_run(vifs, now);
-		if (error)
-			return error;
+		vifs_run(vifs, now);
 		supervisor_run(supervisor, now);
 		daemon_run();
 		vifs_wait(vifs, daemon_wait_fd, daemon_wait_until);

@@ -17,6 +17,7 @@
 #define VIFS_MAX 4096		/* entries that one unetbackd keeps; the toolstack makes them */
 #define EVENTS_A_TURN 4096
 #define EVENTS_PAUSE_MS 5	/* a storm wakes us so often and no oftener */
+#define REOPEN_MS 1000
 #define DOMID_MAX  0x7fef	/* below DOMID_FIRST_RESERVED */
 #define HANDLE_MAX 65535
 #define TOKEN_FORMAT "%u/%u"
@@ -276,25 +277,73 @@ static void look_at_marked(struct vifs *vifs, struct mono now)
 	}
 }
 
-int vifs_run(struct vifs *vifs, struct mono now)
-{
-	int error = take_events(vifs, now);
+/* --- the connection --------------------------------------------------------------------------- */
 
-	if (error) {
-		log_error("connection to xenstored lost: %s", strerror(-error));
-		return error;
+static void lose(struct vifs *vifs, struct mono now)
+{
+	log_error("connection to xenstored lost: guests that are connected go on, others wait until it is "
+		  "back");
+	vifs->lost = true;
+	vifs->reopen_at = mono_add_ms(now, REOPEN_MS);
+}
+
+static void ignore_name(void *context, const char *name)
+{
+	(void)context;
+	(void)name;
+}
+
+/* A XenStore that has forgotten everything is not believed: it would cost every guest its network. */
+static bool makes_sense(struct vifs *vifs)
+{
+	return !vifs->list ||
+	       xenstore_children(vifs->settings.store, BACKEND_ROOT, ignore_name, NULL) == 0;
+}
+
+static bool find_again(struct vifs *vifs, struct mono now)
+{
+	if (now.ns < vifs->reopen_at.ns)
+		return false;
+	vifs->reopen_at = mono_add_ms(now, REOPEN_MS);
+	if (xenstore_reopen(vifs->settings.store) != 0 || !makes_sense(vifs) ||
+	    xenstore_watch(vifs->settings.store, BACKEND_ROOT, BACKEND_TOKEN) != 0)
+		return false;
+	for (struct vif *vif = vifs->list; vif; vif = vif->next)
+		vif_watch_again(vif);
+	vifs->lost = false;
+	vifs->scan = true;
+	log_info("connected to xenstored again");
+	return true;
+}
+
+/* --- turns, seen from outside ------------------------------------------------------------------ */
+
+void vifs_run(struct vifs *vifs, struct mono now)
+{
+	if (vifs->lost && !find_again(vifs, now))
+		return;
+	if (take_events(vifs, now) != 0) {
+		lose(vifs, now);
+		return;
 	}
 	if (vifs->scan) {
 		vifs->scan = false;
 		scan_all(vifs);
 	}
 	look_at_marked(vifs, now);
-	return 0;
 }
 
 void vifs_wait(struct vifs *vifs, void (*wait_fd)(int fd, short events),
 	       void (*wait_until)(struct mono when))
 {
+	int sensor = xenstore_sensor_fd(vifs->settings.store);
+
+	if (vifs->lost) {
+		wait_until(vifs->reopen_at);
+		return;
+	}
+	if (sensor >= 0)
+		wait_fd(sensor, POLLIN);
 	if (vifs->busy)
 		wait_until(vifs->next_take);
 	else

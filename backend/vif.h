@@ -41,8 +41,8 @@ int vifs_start(struct vifs *vifs, struct supervisor *supervisor);
  * over where this one stopped.  NULL is fine. */
 void vifs_destroy(struct vifs *vifs);
 
-/* -errno when xenstored is gone. */
-int vifs_run(struct vifs *vifs, struct mono now);
+/* When xenstored is gone vifs stay as they are and their frames go on, until it is back. */
+void vifs_run(struct vifs *vifs, struct mono now);
 void vifs_wait(struct vifs *vifs, void (*wait_fd)(int fd, short events),
 	       void (*wait_until)(struct mono when));
 

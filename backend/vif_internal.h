@@ -62,6 +62,8 @@ struct vifs {
 	bool scan;			/* look for entries that appeared */
 	bool busy;			/* events came lately: the next are taken at next_take */
 	struct mono next_take;
+	bool lost;			/* no connection to xenstored; tried again at reopen_at */
+	struct mono reopen_at;
 	bool full;			/* VIFS_MAX was reached, and said */
 	/* What stands below backend/vif and is no vif: said once each. */
 	char odd_names[ODD_NAMES_MAX][ODD_NAME_SIZE];
@@ -72,6 +74,8 @@ struct vifs {
  * is to be freed. */
 bool vif_look(struct vif *vif);
 void vif_release(struct vif *vif);	/* watches; the device stays unless @vif is gone */
+
+void vif_watch_again(struct vif *vif);	/* after the connection to xenstored was lost */
 
 /* Keeps @why, logs it, writes it to the error node and closes. */
 void vif_fail(struct vif *vif, const char *why);

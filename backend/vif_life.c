@@ -498,6 +498,16 @@ bool vif_look(struct vif *vif)
 	return vif->gone && bury(vif);
 }
 
+void vif_watch_again(struct vif *vif)
+{
+	char path[XENSTORE_PATH];
+
+	vif->marked = true;
+	if (vif->watching && path_of(path, vif->frontend, "state") == 0 &&
+	    xenstore_watch(vif->vifs->settings.store, path, vif->token) != 0)
+		log_error("%s: cannot watch the frontend's state", vif->name);
+}
+
 void vif_release(struct vif *vif)
 {
 	char path[XENSTORE_PATH];

@@ -1,40 +1,78 @@
-/* xenstore.c - the little of libxenstore that unetbackd needs; see xenstore.h */
+/* xenstore.c - the little of libxenstore that unetbackd needs; see xenstore.h
+ *
+ * libxenstore does not tell when xenstored is gone: the thread that reads events for it just ends.  So
+ * we keep a connection of our own to xenstored's socket, on which nothing is ever said, and whose end
+ * is the news. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 #include <xenstore.h>
+#include <xenstore_lib.h>
 
 #include "log.h"
 #include "xenstore.h"
 
 #define TRANSACTION_TRIES 50	/* each lost to somebody else's write */
 
-struct xenstore { struct xs_handle *handle; };
+struct xenstore {
+	struct xs_handle *handle;
+	int sensor;
+};
 
 static int last_error(void)
 {
 	return errno > 0 ? -errno : -EIO;
 }
 
-int xenstore_open(struct xenstore **out)
+static int open_sensor(void)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	snprintf(address.sun_path, sizeof address.sun_path, "%s", xs_daemon_socket());
+	if (fd >= 0 && connect(fd, (struct sockaddr *)&address, sizeof address) == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return -1;
+}
+
+int xenstore_reopen(struct xenstore *store)
 {
 	struct xs_handle *handle = xs_open(0);
+
+	if (!handle)
+		return last_error();
+	if (store->handle)
+		xs_close(store->handle);
+	if (store->sensor >= 0)
+		close(store->sensor);
+	store->handle = handle;
+	store->sensor = open_sensor();
+	return 0;
+}
+
+int xenstore_open(struct xenstore **out)
+{
+	struct xenstore *store = calloc(1, sizeof *store);
 	int error;
 
-	if (!handle) {
-		error = last_error();
+	if (!store)
+		return -ENOMEM;
+	store->sensor = -1;
+	error = xenstore_reopen(store);
+	if (error) {
 		log_error("no connection to xenstored: %s; is this a Xen domain and is xenstored running?",
 			  strerror(-error));
+		free(store);
 		return error;
 	}
-	*out = calloc(1, sizeof **out);
-	if (!*out) {
-		xs_close(handle);
-		return -ENOMEM;
-	}
-	(*out)->handle = handle;
+	*out = store;
 	return 0;
 }
 
@@ -43,12 +81,27 @@ void xenstore_close(struct xenstore *store)
 	if (!store)
 		return;
 	xs_close(store->handle);
+	if (store->sensor >= 0)
+		close(store->sensor);
 	free(store);
 }
 
 int xenstore_fd(const struct xenstore *store)
 {
 	return xs_fileno(store->handle);
+}
+
+int xenstore_sensor_fd(const struct xenstore *store)
+{
+	return store->sensor;
+}
+
+static bool is_gone(const struct xenstore *store)
+{
+	char byte;
+	ssize_t got = store->sensor < 0 ? 1 : recv(store->sensor, &byte, 1, MSG_DONTWAIT);
+
+	return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
 }
 
 int xenstore_read(struct xenstore *store, const char *path, char *value, size_t size)
@@ -220,7 +273,7 @@ int xenstore_next_event(struct xenstore *store, char *path, size_t path_size,
 	char **event = xs_check_watch(store->handle);
 
 	if (!event)
-		return errno == EAGAIN ? 0 : last_error();
+		return is_gone(store) ? -ECONNRESET : 0;
 	snprintf(path, path_size, "%s", event[XS_WATCH_PATH]);
 	snprintf(token, XENSTORE_TOKEN, "%s", event[XS_WATCH_TOKEN]);
 	free(event);

@@ -17,6 +17,11 @@ struct xenstore;
 int xenstore_open(struct xenstore **store);
 void xenstore_close(struct xenstore *store);
 int xenstore_fd(const struct xenstore *store);	/* readable when xenstore_next_event() has one */
+/* Readable when xenstored has gone, which xenstore_next_event() then says.  -1: cannot be seen, because
+ * the connection is the kernel's (outside of xenstored's domain). */
+int xenstore_sensor_fd(const struct xenstore *store);
+/* A new connection, without watches, in place of one that is lost. */
+int xenstore_reopen(struct xenstore *store);
 
 /* A value as text.  -EMSGSIZE if it, with a NUL, does not fit; -EILSEQ if a NUL lies in it. */
 int xenstore_read(struct xenstore *store, const char *path, char *value, size_t size);
@@ -38,7 +43,7 @@ int xenstore_children(struct xenstore *store, const char *path,
 #define XENSTORE_TOKEN 32
 int xenstore_watch(struct xenstore *store, const char *path, const char *token);
 void xenstore_unwatch(struct xenstore *store, const char *path, const char *token);
-/* The next event: 1 with path and token cut to their sizes, 0 if there is none now, -errno when
+/* The next event: 1 with path and token cut to their sizes, 0 if there is none now, -ECONNRESET when
  * xenstored is gone. */
 int xenstore_next_event(struct xenstore *store, char *path, size_t path_size,
 			char token[XENSTORE_TOKEN]);

@@ -40,6 +40,16 @@ static bool is_queue_of(const char *pid, const char *fd, const char *name)
 	return found;
 }
 
+/* Other network namespaces have devices of the same name. */
+static bool is_in_our_network(const char *pid)
+{
+	char path[PROC_PATH_MAX], ours[64] = "", theirs[64] = "";
+
+	snprintf(path, sizeof path, "/proc/%.16s/ns/net", pid);
+	return readlink("/proc/self/ns/net", ours, sizeof ours - 1) > 0 &&
+	       readlink(path, theirs, sizeof theirs - 1) > 0 && strcmp(ours, theirs) == 0;
+}
+
 static bool holds(const char *pid, const char *name)
 {
 	char path[PROC_PATH_MAX];
@@ -79,7 +89,7 @@ bool tap_holder_find(const char *name, struct tap_holder *holder)
 	while (folder && holder->pid == 0 && (entry = readdir(folder)) != NULL) {
 		long pid = strtol(entry->d_name, NULL, 10);
 
-		if (pid > 0 && holds(entry->d_name, name)) {
+		if (pid > 0 && is_in_our_network(entry->d_name) && holds(entry->d_name, name)) {
 			holder->pid = (pid_t)pid;
 			read_program(entry->d_name, holder);
 		}

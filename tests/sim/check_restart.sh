@@ -1,11 +1,11 @@
 #!/bin/bash
-# Processes that die under running traffic.  Two guests have a TCP connection through two vifs and the
-# host; instances and unetbackd are killed and ended under it.  What is shown: the connection goes on
+# Processes that die under running traffic.  Two guests have a TCP connection through two vifs and
+# the host; instances and unetbackd are killed and ended under it.  What is shown: the connection goes on
 # (the very same, ever more bytes acknowledged), no xenbus state is written at either end, `unetback
 # show` tells of it, restarts slow down, and what changed while no unetbackd ran is made up for.
 #
 # Needs root, namespaces and /dev/net/tun.
-# shellcheck disable=SC2317	# tests are called by name
+# shellcheck disable=SC2317,SC2119	# tests are called by name, mostly without arguments
 set -u
 cd "$(dirname "${BASH_SOURCE[0]}")/../.." || exit 1
 # shellcheck source=tests/sim/checks.sh
@@ -61,7 +61,7 @@ quietly() {
 	wait_for 10 watch_has 4 && "$@" || status=1
 	world_end watch || :
 	watch_has 4 || say "states were written:" "$(cat "$log")" || status=1
-	return $status
+	return "$status"
 }
 watch_has() { [ "$(wc -l <"$WORLD/watch.log")" = "$1" ]; }
 

@@ -18,8 +18,11 @@ checks_begin() {
 	if [ -z "${CHECKS_ISOLATED-}" ]; then
 		CHECKS_ISOLATED=1 exec unshare --net --mount "$0"
 	fi
-	mkdir -p /run/netns && mount -t tmpfs netns /run/netns && mount -t sysfs sysfs /sys &&
-		ip link set lo up || { echo "Bail out! no namespaces"; exit 1; }
+	if ! { mkdir -p /run/netns && mount -t tmpfs netns /run/netns && mount -t sysfs sysfs /sys &&
+		ip link set lo up; }; then
+		echo "Bail out! no namespaces"
+		exit 1
+	fi
 	CHECKS_DIRECTORY=$(mktemp -d "/tmp/$1.XXXXXX")
 	trap checks_clean_up EXIT
 	world_start "$CHECKS_DIRECTORY" || { echo "Bail out! the simulated host does not start"; exit 1; }

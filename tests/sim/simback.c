@@ -60,11 +60,19 @@ static void __attribute__((noreturn)) become_unetbackd(const char *const options
 	_exit(127);
 }
 
+/* xenstored's socket is there before it listens. */
+static bool has_xenstore(void *context)
+{
+	(void)context;
+	xs = xs_open(0);
+	return xs;
+}
+
 /* The host's own entry, which on Xen is made at boot. */
 static bool make_home(void)
 {
-	xs = xs_open(0);
-	return xs && xs_write(xs, XBT_NULL, "/local/domain/0/domid", "0", 1) &&
+	return simback_until(has_xenstore, NULL) &&
+	       xs_write(xs, XBT_NULL, "/local/domain/0/domid", "0", 1) &&
 	       xs_write(xs, XBT_NULL, "/local/domain/0/name", "Domain-0", 8);
 }
 
@@ -120,6 +128,8 @@ int simback_stop(void)
 	int status = -1, others;
 	bool clean;
 
+	if (unetbackd <= 0)
+		return -1;	/* the start has failed */
 	kill(unetbackd, SIGTERM);
 	waitpid(unetbackd, &status, 0);
 	clean = log_is_clean();

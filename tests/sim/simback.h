@@ -1,8 +1,8 @@
 /* simback.h - the real unetbackd in the world of a C test, and guests that pass traffic through it
  *
  * unetbackd and its instances are the sanitized ones, in a network namespace of the test's own.  A
- * simvif is a frontend (netfront.h) and the host's end of its wire, a packet socket on the TAP.  All
- * simvifs live in the test's one thread: whatever waits here serves all of them, so that a frontend
+ * simvif is a frontend (netfront.h) and the host's end of its wire, a packet socket on the TAP.
+ * All simvifs live in the test's one thread: whatever waits here serves all of them, so that a frontend
  * that misbehaves and one that must not notice run side by side.
  *
  * Frames carry a number and bytes that follow from it: each is checked where it comes out.
@@ -35,11 +35,11 @@ const char *simback_ask(const char *command, const char *vif);
 long long simback_number(const char *command, const char *vif, const char *section,
 			 const char *key);
 
-/* Open descriptors of unetbackd, without those to itself that come and go with commands. */
+/* Of unetbackd: open descriptors, and instances. */
 int simback_descriptors(void);
 int simback_children(void);
 
-/* The domain of a guest that runs, and its end: as the toolstack does it, whatever the guest does. */
+/* The domain of a guest that runs, and its end as the toolstack makes it. */
 struct simguest *simback_guest(uint32_t domid);
 void simback_destroy(struct simguest *guest);
 /* Until nothing is left of @domid: domain, mappings, devices, nodes, instance. */
@@ -52,7 +52,7 @@ struct simvif {
 	int wire;
 	uint32_t number;			/* of the last frame sent, either way */
 	uint32_t at_host, at_guest;		/* of the last that came out */
-	uint64_t spoiled;			/* frames that came out otherwise than they went in */
+	uint64_t spoiled;			/* frames that came out other than they went in */
 };
 
 /* xl network-attach, then the frontend, which connects when it is served. */
@@ -71,7 +71,7 @@ bool simvif_closed(void *vif);			/* by unetbackd's word */
 bool simvif_balanced(void *vif);		/* every frame is accounted for */
 bool simvif_tx_idle(void *vif);			/* every request is answered */
 
-#define simback_await(condition, vif) assert_true(simback_until(condition, vif))
+#define simback_await(condition, context) assert_true(simback_until(condition, context))
 
 /* Once connected: frames of several sizes, one at a time, @rounds each way. */
 void simvif_exchange(struct simvif *vif, int rounds);

@@ -94,14 +94,15 @@ bool simvif_send(struct simvif *vif, uint32_t length)
 	return true;
 }
 
-/* What the device has no room for is lost, as on any wire. */
+/* What the device has no room for is lost, as on any wire; so is all when it is down or removed. */
 static void send_to_guest(struct simvif *vif, uint32_t length)
 {
 	static uint8_t bytes[LONGEST];
 
 	fill(bytes, length, vif->number);
 	if (send(vif->wire, bytes, length, 0) < 0)
-		assert_true(errno == ENOBUFS || errno == ENETDOWN);
+		assert_true(errno == ENOBUFS || errno == ENETDOWN || errno == ENXIO ||
+			    errno == ENODEV);
 }
 
 void simvif_flood(struct simvif *vif, int frames, uint32_t length)
@@ -185,9 +186,9 @@ void simback_serve(int ms)
 			continue;
 		netfront_dispatch(vifs[i]->fe);
 		at_host(vifs[i]);
-		fds[count++] = (struct pollfd){ .fd = vifs[i]->fe->guest->fd, .events = POLLIN };
-		fds[count++] = (struct pollfd){ .fd = netfront_xs_fd(vifs[i]->fe), .events = POLLIN };
-		fds[count++] = (struct pollfd){ .fd = vifs[i]->wire, .events = POLLIN };
+		fds[count++] = (struct pollfd){ vifs[i]->fe->guest->fd, POLLIN, 0 };
+		fds[count++] = (struct pollfd){ netfront_xs_fd(vifs[i]->fe), POLLIN, 0 };
+		fds[count++] = (struct pollfd){ vifs[i]->wire, POLLIN, 0 };
 	}
 	poll(fds, count, ms);
 }

@@ -158,6 +158,23 @@ int xenstore_fd(const struct xenstore *store)
 	return 0;
 }
 
+int xenstore_sensor_fd(const struct xenstore *store)
+{
+	(void)store;
+	return 1;
+}
+
+int xenstore_reopen(struct xenstore *store)
+{
+	assert_ptr_equal(store, &the_store);
+	if (fake_store.lost)
+		return -ECONNREFUSED;
+	memset(watches, 0, WATCHES_MAX * sizeof *watches);
+	fake_store.watches = 0;
+	event_head = event_tail = 0;
+	return 0;
+}
+
 static bool ends_with(const char *path, const char *end)
 {
 	size_t length = strlen(path), tail = strlen(end);
@@ -172,6 +189,8 @@ int xenstore_read(struct xenstore *store, const char *path, char *value, size_t 
 
 	assert_ptr_equal(store, &the_store);
 	fake_store.reads++;
+	if (fake_store.lost)
+		return -EIO;
 	if (fake_store.fail_read && ends_with(full, fake_store.fail_read))
 		return -EIO;
 	if (i == node_count)
@@ -188,8 +207,8 @@ int xenstore_write(struct xenstore *store, const char *path, const char *value)
 
 	assert_ptr_equal(store, &the_store);
 	fake_store.writes++;
-	if (fake_store.fail_write)
-		return fake_store.fail_write;
+	if (fake_store.lost || fake_store.fail_write)
+		return fake_store.lost ? -EIO : fake_store.fail_write;
 	fake_store_set(absolute(path, full), value);
 	if (fake_store.wrote)
 		fake_store.wrote(full, value);

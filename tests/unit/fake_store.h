@@ -19,7 +19,7 @@ struct fake_store {
 	int fail_write;			/* -errno of every write */
 	int fail_watch;
 	const char *fail_read;		/* a read of a path that ends so fails with -EIO */
-	bool lost;			/* the connection to xenstored is gone */
+	bool lost;			/* xenstored is gone: nothing works */
 	void (*wrote)(const char *path, const char *value);	/* hears of each write by the daemon */
 
 	/* What happened. */

@@ -1,130 +1,19 @@
 /* test_supervisor.c - instances that do well, die, lie and hang
  *
- * The instance is this very program, started again by the supervisor with --guest=...; what it does
- * stands in the environment.  Time is real plus a skew that tests advance. */
+ * The instance is this very program, started again by the supervisor (fake_instance.c).  Time is real
+ * plus a skew that tests advance. */
 #include "../../backend/supervisor.c"
 #include "../../backend/supervisor_talk.c"
 #include "unit.h"
 
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "../../backend/channel.h"
+#include "fake_instance.c"
 
-#define GUEST 7
-#define BEHAVIOUR "FAKE_INSTANCE"
-
-/* --- the instance ----------------------------------------------------------------------------- */
-
-static void say(enum message_type type, uint32_t handle, const char *text)
-{
-	struct message message = { .type = type, .handle = handle };
-
-	snprintf(message.text, sizeof message.text, "%s", text);
-	while (channel_send(CHANNEL_FD, &message, NULL, 0) == -EAGAIN) {
-		struct pollfd fd = { .fd = CHANNEL_FD, .events = POLLOUT };
-
-		poll(&fd, 1, -1);
-	}
-}
-
-static void say_log(uint32_t level, const char *text)
-{
-	struct message message = { .type = MESSAGE_LOG, .level = level };
-
-	snprintf(message.text, sizeof message.text, "%s", text);
-	channel_send(CHANNEL_FD, &message, NULL, 0);
-}
-
-/* How many instances of this guest have come this far: kept in the memory they share. */
-static uint64_t count_me(void)
-{
-	struct guest_state *shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED,
-					  CHANNEL_STATE_FD, 0);
-
-	return shared == MAP_FAILED ? 99 : __atomic_add_fetch(&shared->magic, 1, __ATOMIC_SEQ_CST);
-}
-
-static const char *check_add(const struct message *message, int fd_count)
-{
-	char why[128];
-
-	if (fd_count != 2)
-		return "not a port and an event channel";
-	if (vif_config_check(&message->config, why, sizeof why) != 0)
-		return "bad config";
-	return message->config.handle == message->handle ? NULL : "two handles";
-}
-
-static void on_add(const char *behaviour, const struct message *message, int fd_count)
-{
-	const char *wrong = check_add(message, fd_count);
-
-	if (wrong || strcmp(behaviour, "fail") == 0)
-		say(MESSAGE_VIF_FAILED, message->handle, wrong ? wrong : "bad\x1b[31m\nluck");
-	else if (strcmp(behaviour, "exit") == 0)
-		_exit(3);
-	else if (strcmp(behaviour, "crash") == 0 || (strcmp(behaviour, "crash-once") == 0 && count_me() == 1))
-		raise(SIGKILL);
-	else if (strcmp(behaviour, "shrink") == 0)
-		say(MESSAGE_VIF_FAILED, message->handle,
-		    ftruncate(CHANNEL_STATE_FD, 0) == 0 ? "cut" : "sealed");
-	else if (strcmp(behaviour, "mute") != 0)
-		say(MESSAGE_VIF_CONNECTED, message->handle, "");
-	if (strcmp(behaviour, "break") == 0)
-		say(MESSAGE_VIF_BROKEN, message->handle, "the ring");
-}
-
-static void on_start(const char *behaviour)
-{
-	if (strcmp(behaviour, "early") == 0)
-		_exit(1);
-	if (strcmp(behaviour, "nonsense") == 0 && write(CHANNEL_FD, "nonsense", 8) != 8)
-		_exit(98);
-	if (strcmp(behaviour, "order") == 0)		/* only unetbackd says that */
-		say(MESSAGE_VIF_REMOVE, 0, "");
-	if (strcmp(behaviour, "chatty") == 0)
-		for (int i = 0; i < 1000; i++)
-			say_log(i % 2 ? 77 : LOG_LEVEL_INFO, "blah\x07");
-	if (strcmp(behaviour, "liar") == 0) {
-		for (uint32_t handle = 0; handle < 4; handle++)
-			say(MESSAGE_VIF_REMOVED, handle, "");
-		say(MESSAGE_VIF_CONNECTED, 0, "");
-		say(MESSAGE_VIF_FAILED, 99, "no such vif");
-	}
-}
-
-static int instance(int argc, char *argv[])
-{
-	const char *behaviour = getenv(BEHAVIOUR);
-	struct pollfd fd = { .fd = CHANNEL_FD, .events = POLLIN };
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (argc != 4 || strcmp(argv[1], "--guest=7") != 0 || strcmp(argv[2], "--self=5") != 0 ||
-	    strcmp(argv[3], "--user=somebody") != 0)
-		return 97;
-	on_start(behaviour);
-	say(MESSAGE_READY, 0, "");
-	for (;;) {
-		int fds[CHANNEL_FDS_MAX], fd_count, got;
-		struct message message;
-
-		poll(&fd, 1, -1);
-		got = channel_receive(CHANNEL_FD, &message, fds, &fd_count);
-		if (got <= 0 && strcmp(behaviour, "undead") == 0)
-			for (;;)
-				pause();
-		if (got <= 0)
-			return strcmp(behaviour, "bad-end") == 0 ? 9 : 0;
-		close_all(fds, fd_count);
-		if (message.type == MESSAGE_VIF_ADD)
-			on_add(behaviour, &message, fd_count);
-		else if (strcmp(behaviour, "keep") != 0)
-			say(MESSAGE_VIF_REMOVED, message.handle, "");
-	}
-}
+#define GUEST FAKE_INSTANCE_GUEST
+#define OTHER FAKE_INSTANCE_OTHER
 
 /* --- event channels --------------------------------------------------------------------------- */
 
@@ -168,37 +57,35 @@ static struct { unsigned int connected, failed, broken, disconnected; char why[5
 static unsigned int lines[4];
 static char last_line[512], worst_line[512];
 
+static void check_origin(void *context, uint16_t guest, uint32_t handle)
+{
+	assert_ptr_equal(context, &heard);
+	assert_true((guest == GUEST || guest == OTHER) && handle < VIFS_PER_GUEST_MAX);
+}
+
 static void on_connected(void *context, uint16_t guest, uint32_t handle)
 {
-	(void)handle;
-	assert_ptr_equal(context, &heard);
-	assert_int_equal(guest, GUEST);
+	check_origin(context, guest, handle);
 	heard.connected++;
 }
 
 static void on_failed(void *context, uint16_t guest, uint32_t handle, const char *why)
 {
-	(void)handle;
-	assert_ptr_equal(context, &heard);
-	assert_int_equal(guest, GUEST);
+	check_origin(context, guest, handle);
 	heard.failed++;
 	snprintf(heard.why, sizeof heard.why, "%s", why);
 }
 
 static void on_broken(void *context, uint16_t guest, uint32_t handle, const char *why)
 {
-	(void)context;
-	(void)guest;
-	(void)handle;
+	check_origin(context, guest, handle);
 	heard.broken++;
 	snprintf(heard.why, sizeof heard.why, "%s", why);
 }
 
 static void on_disconnected(void *context, uint16_t guest, uint32_t handle)
 {
-	(void)context;
-	(void)guest;
-	(void)handle;
+	check_origin(context, guest, handle);
 	heard.disconnected++;
 }
 
@@ -224,8 +111,7 @@ static int setup(void **state)
 	memset(&heard, 0, sizeof heard);
 	memset(lines, 0, sizeof lines);
 	worst_line[0] = '\0';
-	skew_ms = 0;
-	no_evtchn = false;
+	skew_ms = no_evtchn = 0;
 	log_set_sink(count_line);
 	port_fd = eventfd(0, EFD_CLOEXEC);
 	supervisor = supervisor_create(&settings);
@@ -287,10 +173,10 @@ static void until(const unsigned int *counter, unsigned int value)
 			turn(100);
 }
 
-static void connect_vif(uint32_t handle)
+static void connect_of(uint16_t guest, uint32_t handle)
 {
 	struct vif_config config = {
-		.version = VIF_CONFIG_VERSION, .guest = GUEST, .self = 5, .handle = handle,
+		.version = VIF_CONFIG_VERSION, .guest = guest, .self = 5, .handle = handle,
 		.port_kind = "tap", .features = VIF_F_CSUM_IPV4, .mtu = 1500, .queue_count = 1,
 		.queues = { { 8, 9, 1, 2 } },
 		.limits = { QUEUE_FRAMES_DEFAULT, QUEUE_BYTES_DEFAULT, QUEUE_AGE_MS_DEFAULT },
@@ -298,21 +184,40 @@ static void connect_vif(uint32_t handle)
 	};
 	char why[128] = "";
 
-	snprintf(config.name, sizeof config.name, "vif%u.%u", GUEST, handle);
+	snprintf(config.name, sizeof config.name, "vif%u.%u", guest, handle);
 	if (supervisor_connect(supervisor, &config, &port_fd, why, sizeof why) != 0)
 		fail_msg("vif %u: %s", handle, why);
 }
 
+static void connect_vif(uint32_t handle)
+{
+	connect_of(GUEST, handle);
+}
+
 static void behave(const char *behaviour)
 {
-	setenv(BEHAVIOUR, behaviour, 1);
+	setenv(FAKE_INSTANCE_BEHAVIOUR, behaviour, 1);
+}
+
+static pid_t pid_of(uint16_t guest)
+{
+	struct supervisor_guest_info info;
+
+	return supervisor_info(supervisor, guest, 0, &info) ? info.pid : 0;
 }
 
 static pid_t pid_now(void)
 {
-	struct supervisor_guest_info info;
+	return pid_of(GUEST);
+}
 
-	return supervisor_info(supervisor, GUEST, 0, &info) ? info.pid : 0;
+/* Milliseconds until the daemon would wake without a message. */
+static int64_t sleep_ms(void)
+{
+	waiting_count = 0;
+	wake_at.ns = INT64_MAX;
+	supervisor_wait(supervisor, note_fd, note_wake);
+	return wake_at.ns == INT64_MAX ? -1 : mono_ms_between(now(), wake_at);
 }
 
 static void until_nobody(void)
@@ -395,6 +300,50 @@ static void an_idle_instance_ends(void **state)
 	assert_true(pid_now() > 0);
 	skew_ms += SUPERVISOR_IDLE_MS;
 	until_nobody();
+}
+
+static void it_wakes_for_what_it_waits_for(void **state)
+{
+	(void)state;
+	behave("keep");
+	connect_vif(0);
+	until(&heard.connected, 1);
+	SAME("nothing to wait for", sleep_ms(), -1);
+	supervisor_disconnect(supervisor, GUEST, 0);
+	supervisor_run(supervisor, now());
+	assert_in_range(sleep_ms(), SUPERVISOR_ANSWER_MS - 500, SUPERVISOR_ANSWER_MS);
+	kill(pid_now(), SIGKILL);
+	until(&heard.disconnected, 1);
+	until_nobody();
+
+	behave("good");
+	connect_vif(0);
+	until(&heard.connected, 2);
+	supervisor_disconnect(supervisor, GUEST, 0);
+	until(&heard.disconnected, 2);
+	assert_in_range(sleep_ms(), SUPERVISOR_IDLE_MS - 500, SUPERVISOR_IDLE_MS);
+}
+
+static void guests_have_nothing_to_do_with_each_other(void **state)
+{
+	pid_t first;
+
+	(void)state;
+	behave("good");
+	connect_vif(0);
+	connect_of(OTHER, 0);
+	until(&heard.connected, 2);
+	first = pid_now();
+	assert_true(first > 0 && pid_of(OTHER) > 0 && first != pid_of(OTHER));
+	kill(pid_of(OTHER), SIGKILL);
+	until(&heard.connected, 3);
+	SAME("first", pid_now(), first);
+	supervisor_disconnect(supervisor, OTHER, 0);
+	until(&heard.disconnected, 1);
+	supervisor_guest_gone(supervisor, OTHER);
+	while (pid_of(OTHER) > 0)
+		turn(100);
+	SAME("first", pid_now(), first);
 }
 
 static void disconnect_before_anything_was_told(void **state)
@@ -526,6 +475,13 @@ static void a_bad_end_is_mentioned(void **state)
 	supervisor_guest_gone(supervisor, GUEST);
 	until_nobody();
 	assert_string_equal(worst_line, "guest 7: its instance ended: exit status 9");
+
+	worst_line[0] = '\0';		/* likewise at our own end */
+	connect_vif(0);
+	until(&heard.connected, 2);
+	supervisor_destroy(supervisor);
+	supervisor = NULL;
+	assert_string_equal(worst_line, "guest 7: its instance ended: exit status 9");
 }
 
 /* --- instances that a guest has taken over ---------------------------------------------------- */
@@ -627,6 +583,7 @@ int main(int argc, char *argv[])
 	const struct CMUnitTest tests[] = {
 		TEST(connects_and_disconnects), TEST(sixteen_vifs_and_no_more),
 		TEST(a_guest_that_reconnects_keeps_its_process), TEST(an_idle_instance_ends),
+		TEST(it_wakes_for_what_it_waits_for), TEST(guests_have_nothing_to_do_with_each_other),
 		TEST(disconnect_before_anything_was_told), TEST(reasons_come_through_printable),
 		TEST(a_broken_ring_is_told), TEST(without_event_channels_a_vif_fails),
 		TEST(a_crash_is_mended_at_once), TEST(crash_after_crash_is_slowed_down),
@@ -638,6 +595,6 @@ int main(int argc, char *argv[])
 	};
 
 	if (argc > 1 && strncmp(argv[1], "--guest=", 8) == 0)
-		return instance(argc, argv);
+		return fake_instance(argc, argv);
 	return cmocka_run_group_tests_name("supervisor", tests, NULL, NULL);
 }
