@@ -12,7 +12,6 @@
 #include "netif.h"
 #include "vif_config.h"
 
-#define LINE 64u			/* frames start on a cache line */
 #define PACK_BELOW (XEN_PAGE / 2)	/* room in a page that makes it worth starting a frame there */
 #define RECORDS (2 * QUEUE_FRAMES_LIMIT)	/* more than any depth: memory runs out first */
 #define KEEP_TOUCHED (1u << 20)		/* plain memory not given back when the ring runs empty */
@@ -144,7 +143,7 @@ struct frame *arena_reserve(struct arena *arena)
  * one more operation a page: they start on pages of their own. */
 static uint32_t next_start(uint32_t end, uint32_t length)
 {
-	uint32_t line = (end + LINE - 1) / LINE * LINE;
+	uint32_t line = (end + FRAME_ALIGN - 1) / FRAME_ALIGN * FRAME_ALIGN;
 	uint32_t page = (end + XEN_PAGE - 1) / XEN_PAGE * XEN_PAGE;
 
 	return length <= PACK_BELOW && page - line >= PACK_BELOW ? line : page;

@@ -38,17 +38,18 @@ static void set_end(union xengnttab_copy_ptr *end, uint16_t domid, uint32_t ref,
 }
 
 uint32_t gcopy_from_guest(struct gcopy *batch, uint32_t ref, uint16_t offset,
-			  const struct page_buffer *to, uint16_t length)
+			  const struct page_buffer *to, uint16_t to_offset, uint16_t length)
 {
 	xengnttab_grant_copy_segment_t *segment = next_segment(batch, length);
 
+	assert(to_offset + length <= XEN_PAGE);
 	segment->flags = GNTCOPY_source_gref;
 	set_end(&segment->source, batch->guest, ref, offset);
 	if (to->gref == GREF_NONE) {
-		segment->dest.virt = to->data;
+		segment->dest.virt = to->data + to_offset;
 	} else {
 		segment->flags |= GNTCOPY_dest_gref;
-		set_end(&segment->dest, batch->self, to->gref, 0);
+		set_end(&segment->dest, batch->self, to->gref, to_offset);
 	}
 	return batch->count - 1;
 }

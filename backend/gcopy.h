@@ -31,12 +31,13 @@ static inline uint32_t gcopy_room(const struct gcopy *batch)
 	return GCOPY_OPERATIONS - batch->count;
 }
 
-/* Queues a copy of @length bytes (1..4096; @offset + @length <= 4096) from the guest's @ref into a
- * page buffer, or to it from @data, which lies @data_offset bytes into the page that @gref names
+/* Queues a copy of @length bytes (1..4096; @offset + @length <= 4096) from the guest's @ref to
+ * @to_offset in a page buffer, or to the guest's from @data, which lies in the page that @gref names
  * (GREF_NONE: plain memory, which may cross pages).  Returns the operation's index.  The caller has
- * seen to it that there is room. */
+ * seen to it that there is room.  The hypervisor keeps a page of either end from one operation to the
+ * next: neighbours that share one are cheaper. */
 uint32_t gcopy_from_guest(struct gcopy *batch, uint32_t ref, uint16_t offset,
-			  const struct page_buffer *to, uint16_t length);
+			  const struct page_buffer *to, uint16_t to_offset, uint16_t length);
 uint32_t gcopy_to_guest(struct gcopy *batch, uint32_t ref, uint16_t offset,
 			const uint8_t *data, uint32_t gref, uint16_t length);
 

@@ -202,26 +202,39 @@ static void put_answers(struct guest_tx *tx, const struct tx_packet *packet, int
 		put_answer(tx, packet->slots[i].id, status);
 }
 
-/* One operation a slot, into a page of its own; empty slots are legal (XSA-448) and cost nothing. */
+/* Where @length bytes go: behind the slot before if its page has room (see gcopy.h), on a cache line
+ * of their own; else to the next page.  No slot is split, so there are never more pages than slots. */
+static void plan_copy(struct guest_tx *tx, const struct netif_tx_request *slot, struct segment *segment)
+{
+	uint32_t at = (tx->page_fill + FRAME_ALIGN - 1) / FRAME_ALIGN * FRAME_ALIGN;
+
+	if (at + slot->size > XEN_PAGE) {
+		tx->page++;
+		at = 0;
+	}
+	gcopy_from_guest(tx->copy, slot->gref, slot->offset, &tx->pages[tx->page], (uint16_t)at,
+			 slot->size);
+	*segment = (struct segment){ tx->pages[tx->page].data + at, slot->size, NULL };
+	tx->page_fill = at + slot->size;
+}
+
+/* One operation a slot; empty slots are legal (XSA-448) and cost nothing. */
 static void plan_copies(struct guest_tx *tx, const struct tx_packet *packet, struct tx_frame *planned)
 {
 	struct frame *frame = &planned->frame;
 
-	frame->segments = &tx->segments[tx->pages_used];
+	frame->segments = &tx->segments[tx->slots_used];
 	frame->segment_count = 0;
 	frame->length = 0;
 	planned->first_operation = (uint16_t)tx->copy->count;
 	for (int i = 0; i < packet->slot_count; i++) {
 		const struct netif_tx_request *slot = &packet->slots[i];
-		const struct page_buffer *page = &tx->pages[tx->pages_used];
 
 		if (slot->size == 0)
 			continue;
-		gcopy_from_guest(tx->copy, slot->gref, slot->offset, page, slot->size);
-		frame->segments[frame->segment_count++] =
-			(struct segment){ page->data, slot->size, NULL };
+		plan_copy(tx, slot, &frame->segments[frame->segment_count++]);
 		frame->length += slot->size;
-		tx->pages_used++;
+		tx->slots_used++;
 	}
 	planned->operations = frame->segment_count;
 }
@@ -244,7 +257,7 @@ static void count_verdict(struct guest_tx *tx, enum guest_tx_verdict verdict)
 	state_add(&tx->state->tx_verdicts[verdict], 1);
 }
 
-/* Ring to plan, until the burst, the pages or the ring are used up. */
+/* Ring to plan, until the burst, the slots or the ring are used up. */
 static int collect(struct guest_tx *tx)
 {
 	int available = ring_tx_available(&tx->ring);
@@ -255,7 +268,7 @@ static int collect(struct guest_tx *tx)
 		return fault(tx, "requests in the ring",
 			     tx->ring.prod_seen - tx->ring.cons, NETIF_RING_SIZE);
 	while (available > 0 && tx->frame_count < TX_BURST &&
-	       tx->pages_used + NETIF_SLOTS_MAX <= tx->page_count) {
+	       tx->slots_used + NETIF_SLOTS_MAX <= tx->page_count) {
 		error = read_packet(tx, &packet, (uint32_t)available);
 		if (error)
 			return error;
@@ -365,7 +378,8 @@ int guest_tx_poll(struct guest_tx *tx)
 	struct frame *good[TX_BURST];
 	int error, n;
 
-	tx->pages_used = tx->frame_count = 0;
+	tx->slots_used = tx->frame_count = tx->page = 0;
+	tx->page_fill = 0;
 	tx->answer_count = 0;
 	gcopy_reset(tx->copy);
 	error = collect(tx);

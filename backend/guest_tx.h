@@ -14,7 +14,7 @@
 
 #define TX_BURST 64			/* frames a poll */
 #define TX_PAGES_MIN NETIF_SLOTS_MAX	/* one frame must fit */
-#define TX_PAGES_MAX 128		/* slots with data a poll; also the operations of its copy */
+#define TX_PAGES_MAX 128		/* slots with data a poll are as many as pages, and so are the operations */
 
 /* Of a consumed frame until it is answered and sent. */
 struct tx_frame {
@@ -37,7 +37,9 @@ struct guest_tx {
 	struct page_buffer pages[TX_PAGES_MAX];
 
 	/* Of the poll in hand. */
-	int pages_used;
+	int slots_used;			/* with data; never more than there are pages */
+	int page;			/* pages[] that the next slot goes to, if it fits */
+	uint32_t page_fill;		/* bytes of it in use */
 	int frame_count;
 	uint32_t answer_count;
 	struct tx_frame frames[TX_BURST];

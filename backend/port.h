@@ -45,7 +45,6 @@ struct port_counters {
 struct port_class {
 	const char *kind;		/* "tap", "null" */
 	bool has_device;		/* port_config.fd is needed */
-	uint32_t offloads;		/* OFFLOAD_*: what send() takes as it is */
 
 	int (*open)(const struct port_config *config, struct port **port);	/* 0 or -errno */
 	void (*close)(struct port *port);					/* NULL is fine */

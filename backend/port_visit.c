@@ -25,9 +25,9 @@ static void learn(struct port_visit *visit, int max, int got)
 	if (got < max) {
 		visit->filled = 0;
 		if (got > 0)	/* none: the last look after a filled visit, or one unasked */
-			visit->expected = got;
-	} else if (++visit->filled >= PORT_VISIT_FILLED && max < PORT_VISIT_LIMIT) {
-		visit->expected = max * 2 < PORT_VISIT_LIMIT ? max * 2 : PORT_VISIT_LIMIT;
+			visit->expected = got <= PORT_VISIT_FEW ? got : 0;
+	} else if (++visit->filled >= PORT_VISIT_FILLED) {
+		visit->expected = 0;
 		visit->filled = 0;
 	}
 }
@@ -35,8 +35,8 @@ static void learn(struct port_visit *visit, int max, int got)
 void port_visit_done(struct port_visit *visit, bool sent, int max, int got)
 {
 	learn(visit, max, got);
-	/* A filled visit of one or two is the rule, not a sign of more: the next sleep will tell. */
-	visit->readable = got == max && max > 2;
+	/* A filled visit of a few is the rule, not a sign of more: the next sleep will tell. */
+	visit->readable = got == max && max > PORT_VISIT_FEW;
 	if (sent && got > 0)
 		visit->luck = PORT_VISIT_LUCK;
 	else if (sent && visit->luck > 0)

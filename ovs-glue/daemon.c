@@ -266,11 +266,6 @@ void daemon_wait_until(struct mono when)
 	poll_timer_wait_until((when.ns + NS_PER_MS - 1) / NS_PER_MS);
 }
 
-void daemon_wait_now(void)
-{
-	poll_immediate_wake();
-}
-
 void daemon_block(void)
 {
 	unixctl_server_wait(server);

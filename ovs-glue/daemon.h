@@ -49,7 +49,6 @@ bool daemon_exiting(void);		/* SIGTERM, SIGINT or the `exit` command came */
 void daemon_run(void);			/* serves commands; call once a loop */
 void daemon_wait_fd(int fd, short poll_events);
 void daemon_wait_until(struct mono when);
-void daemon_wait_now(void);		/* the next daemon_block() returns at once */
 void daemon_block(void);		/* sleeps until one of the waits above, or a command */
 void daemon_stop(void);
 

@@ -100,7 +100,6 @@ static void null_get_counters(const struct port *port, struct port_counters *cou
 const struct port_class null_port_class = {
 	.kind = "null",
 	.has_device = false,
-	.offloads = OFFLOAD_CSUM | OFFLOAD_TSO4 | OFFLOAD_TSO6,
 	.open = null_open,
 	.close = null_close,
 	.get_buffers = null_get_buffers,

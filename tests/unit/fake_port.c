@@ -237,7 +237,6 @@ static void fake_get_counters(const struct port *base, struct port_counters *cou
 
 const struct port_class fake_port_class = {
 	.kind = "fake",
-	.offloads = OFFLOAD_CSUM | OFFLOAD_TSO4 | OFFLOAD_TSO6,
 	.open = fake_open,
 	.close = fake_close,
 	.get_buffers = fake_get_buffers,

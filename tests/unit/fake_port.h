@@ -10,7 +10,7 @@
 #include "../../backend/pages.h"
 #include "../../backend/port.h"
 
-#define FAKE_SENT_MAX 300
+#define FAKE_SENT_MAX 500
 #define FAKE_INBOX_MAX 9000
 
 struct fake_sent {

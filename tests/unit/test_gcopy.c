@@ -35,11 +35,13 @@ static void copies_reach_plain_and_granted_memory_both_ways(void **state)
 	(void)state;
 	memset(fake.guest[3] + 100, 'a', 50);
 	memset(fake.guest[4], 'b', 4096);
-	gcopy_from_guest(&batch, 3, 100, &to_plain, 50);
-	gcopy_from_guest(&batch, 4, 0, &to_granted, 4096);
+	gcopy_from_guest(&batch, 3, 100, &to_plain, 70, 50);
+	gcopy_from_guest(&batch, 4, 0, &to_granted, 0, 4096);
 	gcopy_run(&batch);
 	assert_true(gcopy_ok(&batch, 0) && gcopy_ok(&batch, 1));
-	assert_memory_equal(plain, fake.guest[3] + 100, 50);
+	assert_memory_equal(plain + 70, fake.guest[3] + 100, 50);
+	assert_int_equal(plain[69], 0);
+	assert_int_equal(plain[120], 0);
 	assert_memory_equal(granted + 4096, fake.guest[4], 4096);
 
 	gcopy_reset(&batch);
@@ -76,7 +78,7 @@ static void each_operation_fails_alone(void **state)
 		for (uint32_t i = 0; i < GCOPY_OPERATIONS; i++) {
 			const struct page_buffer to = { memory[i], GREF_NONE };
 
-			SAME("index", gcopy_from_guest(&batch, i, 0, &to, 64), i);
+			SAME("index", gcopy_from_guest(&batch, i, 0, &to, 0, 64), i);
 		}
 		SAME("room", gcopy_room(&batch), 0);
 		gcopy_run(&batch);
@@ -91,8 +93,8 @@ static void a_bad_reference_is_a_status(void **state)
 	const struct page_buffer to = { memory, GREF_NONE };
 
 	(void)state;
-	gcopy_from_guest(&batch, FAKE_PAGES, 0, &to, 1);
-	gcopy_from_guest(&batch, 0, 0, &to, 1);
+	gcopy_from_guest(&batch, FAKE_PAGES, 0, &to, 0, 1);
+	gcopy_from_guest(&batch, 0, 0, &to, 0, 1);
 	gcopy_to_guest(&batch, UINT32_MAX, 0, memory, GREF_NONE, 1);
 	gcopy_run(&batch);
 	assert_false(gcopy_ok(&batch, 0));
@@ -110,14 +112,14 @@ static void a_failed_call_fails_all_and_an_empty_batch_makes_none(void **state)
 	assert_int_equal(fake.copy_calls, 0);
 	assert_int_equal(batch.batches, 0);
 	for (int i = 0; i < 3; i++)
-		gcopy_from_guest(&batch, 1, 0, &to, 1);
+		gcopy_from_guest(&batch, 1, 0, &to, 0, 1);
 	gcopy_run(&batch);
 	fake.fail_copy_call = true;
 	gcopy_run(&batch);	/* statuses of the run before must not show through */
 	for (uint32_t i = 0; i < 3; i++)
 		assert_false(gcopy_ok(&batch, i));
 	gcopy_reset(&batch);
-	gcopy_from_guest(&batch, 1, 0, &to, 1);
+	gcopy_from_guest(&batch, 1, 0, &to, 0, 1);
 	assert_false(gcopy_ok(&batch, 0));	/* not run yet: not ok */
 }
 

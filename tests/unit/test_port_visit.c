@@ -80,11 +80,14 @@ static void a_flood_is_read_in_large_visits(void **state)
 	int visits = 0;
 
 	(void)state;
-	for (int i = 0; i < 30; i++)
-		wake_for(64);
-	for (int i = 0; i < 100; i++)
-		visits += wake_for(64);
-	assert_in_range(visits, 100, 250);
+	for (int frames = PORT_VISIT_FEW + 1; frames < PORT_VISIT_LIMIT; frames++) {
+		for (int i = 0; i < PORT_VISIT_FILLED; i++)
+			wake_for(frames);
+		visits = 0;
+		for (int i = 0; i < 100; i++)
+			visits += wake_for(frames);
+		SAME("visits", visits, 100);
+	}
 }
 
 static void unasked_visits_follow_their_luck(void **state)
