@@ -4,7 +4,8 @@
  * queues open so that frames survive a restart of the instance, and hands duplicates of the
  * descriptors to the instance, which needs no privilege to use them.  Called from unetbackd's one
  * thread; may use system calls that take a moment, never waits for a guest or the switch.
- * All functions return 0 or -errno and log the reason of a failure once. */
+ * Those that may fail return 0 or -errno, then with the reason in device->reason: what is in the way and
+ * what would be right, for a person, without the device's name.  Whoever called says it. */
 #ifndef BACKEND_PORT_DEVICE_H
 #define BACKEND_PORT_DEVICE_H
 
@@ -12,12 +13,14 @@
 
 #define PORT_NAME_MAX 16		/* IFNAMSIZ, with the NUL */
 #define PORT_QUEUES_MAX 8
+#define PORT_REASON_MAX 192
 
 struct port_device {
 	char name[PORT_NAME_MAX];
 	int queue_count;
 	int queue_fds[PORT_QUEUES_MAX];	/* owned; close-on-exec */
 	int ifindex;			/* 0 for kinds without a network device */
+	char reason[PORT_REASON_MAX];	/* of the last failure */
 };
 
 /* Counts that the device itself keeps: frames that never reached the engine. */

@@ -209,7 +209,7 @@ void supervisor_run(struct supervisor *supervisor, struct mono now)
 		struct guest *guest = *link;
 
 		run_guest(supervisor, guest, now);
-		if (guest->process.pid == 0 && !has_entries(guest)) {
+		if (guest->gone && guest->process.pid == 0 && !has_entries(guest)) {
 			*link = guest->next;
 			supervisor->guest_count--;
 			free_guest(guest);
@@ -245,21 +245,34 @@ void supervisor_wait(struct supervisor *supervisor, void (*wait_fd)(int fd, shor
 		     void (*wait_until)(struct mono when))
 {
 	for (const struct guest *guest = supervisor->guests; guest; guest = guest->next) {
-		if (guest->process.pid == 0)
-			wait_until(guest->restart_at);
-		else
+		if (guest->process.pid > 0)
 			wait_for_process(guest, wait_fd, wait_until);
+		else if (has_entries(guest))
+			wait_until(guest->restart_at);
 	}
 }
 
 /* --- for the vifs ----------------------------------------------------------------------------- */
 
-static struct entry *free_entry(struct guest *guest, uint32_t *slot)
+/* The entry that the vif had before, or else one without counters of another vif, or else any. */
+static struct entry *free_entry(struct guest *guest, uint32_t handle, uint32_t *slot)
 {
-	for (*slot = 0; *slot < VIFS_PER_GUEST_MAX; ++*slot)
-		if (!guest->entries[*slot].used)
-			return &guest->entries[*slot];
-	return NULL;
+	struct entry *best = NULL;
+
+	for (int i = 0; i < VIFS_PER_GUEST_MAX; i++) {
+		struct entry *entry = &guest->entries[i];
+
+		if (entry->used)
+			continue;
+		if (!best || (best->was_used && !entry->was_used))
+			best = entry;
+		if (entry->was_used && entry->config.handle == handle) {
+			best = entry;
+			break;
+		}
+	}
+	*slot = best ? (uint32_t)(best - guest->entries) : 0;
+	return best;
 }
 
 int supervisor_connect(struct supervisor *supervisor, const struct vif_config *config,
@@ -273,7 +286,7 @@ int supervisor_connect(struct supervisor *supervisor, const struct vif_config *c
 		guest = add_guest(supervisor, config->guest, why, size);
 	if (!guest)
 		return -ENOMEM;
-	entry = free_entry(guest, &slot);
+	entry = free_entry(guest, config->handle, &slot);
 	if (!entry) {
 		snprintf(why, size, "one more than the %d vifs of a guest that are served",
 			 VIFS_PER_GUEST_MAX);
@@ -281,6 +294,7 @@ int supervisor_connect(struct supervisor *supervisor, const struct vif_config *c
 	}
 	*entry = (struct entry){ .used = true, .wanted = true, .config = *config };
 	entry->config.slot = slot;
+	guest->gone = false;
 	entry->port_fd_count = port_fds ? (int)config->queue_count : 0;
 	if (port_fds)
 		memcpy(entry->port_fds, port_fds, config->queue_count * sizeof *port_fds);
@@ -306,22 +320,30 @@ void supervisor_guest_gone(struct supervisor *supervisor, uint16_t domid)
 {
 	struct guest *guest = find_guest(supervisor, domid);
 
-	if (guest && !has_entries(guest))
+	if (!guest)
+		return;
+	guest->gone = true;
+	if (!has_entries(guest))
 		guest->idle_until.ns = 1;	/* long ago */
 }
 
 bool supervisor_info(const struct supervisor *supervisor, uint16_t domid, uint32_t handle,
 		     struct supervisor_guest_info *info)
 {
-	struct guest *guest = find_guest(supervisor, domid);
-	struct entry *entry = guest ? supervisor_entry(guest, handle) : NULL;
+	const struct guest *guest = find_guest(supervisor, domid);
 
 	if (!guest)
 		return false;
 	info->pid = guest->process.pid;
 	info->restarts = guest->restarts;
 	info->last_end = guest->last_end;
-	info->state = entry ? &guest->state->vifs[entry->config.slot] : NULL;
+	info->state = NULL;
+	for (int i = 0; i < VIFS_PER_GUEST_MAX; i++) {
+		const struct entry *entry = &guest->entries[i];
+
+		if ((entry->used || entry->was_used) && entry->config.handle == handle)
+			info->state = &guest->state->vifs[i];
+	}
 	return true;
 }
 

@@ -6,7 +6,8 @@
  * with the guest meanwhile, so a restart needs nothing from XenStore.
  *
  * A guest whose last vif disconnects may connect again in a moment, and as often as it likes; its
- * instance stays idle for SUPERVISOR_IDLE_MS, so that this does not cost a process each time.
+ * instance stays idle for SUPERVISOR_IDLE_MS, so that this does not cost a process each time.  Its
+ * counters stay until supervisor_guest_gone(): of a vif that broke or was disconnected they tell why.
  *
  * unetbackd's one thread; nothing waits for an instance.  What an instance sends is untrusted: one that
  * talks nonsense, or does not answer in SUPERVISOR_ANSWER_MS, is killed. */
@@ -52,7 +53,8 @@ int supervisor_connect(struct supervisor *supervisor, const struct vif_config *c
 /* Answered by disconnected(), once nothing of the guest's is held for that vif any more; perhaps
  * before this returns. */
 void supervisor_disconnect(struct supervisor *supervisor, uint16_t guest, uint32_t handle);
-/* The guest has no more vifs: its instance need not wait for another. */
+/* The guest has no more vifs: its instance need not wait for another, and all about it is forgotten.
+ * To be called once for each guest that was connected. */
 void supervisor_guest_gone(struct supervisor *supervisor, uint16_t guest);
 
 /* Serves messages and deaths; call once a loop.  wait() registers what it waits for. */
@@ -61,12 +63,12 @@ void supervisor_wait(struct supervisor *supervisor, void (*wait_fd)(int fd, shor
 		     void (*wait_until)(struct mono when));
 
 struct supervisor_guest_info {
-	pid_t pid;			/* 0: none runs at the moment */
+	pid_t pid;			/* 0: none runs at the moment, as when no vif is connected */
 	uint32_t restarts;
 	const struct vif_state *state;	/* of the vif asked for; NULL if it was never connected */
 	const char *last_end;		/* why the last instance ended, "" if none did */
 };
-/* False if that vif has no instance. */
+/* False if that guest never connected a vif. */
 bool supervisor_info(const struct supervisor *supervisor, uint16_t guest, uint32_t handle,
 		     struct supervisor_guest_info *info);
 

@@ -9,6 +9,7 @@
 
 struct entry {
 	bool used;
+	bool was_used;			/* by the vif config.handle, whose counters still stand in its slot */
 	bool wanted;			/* false: to be disconnected */
 	/* Of the running process: */
 	bool told_add, told_remove;	/* it was sent VIF_ADD / VIF_REMOVE */
@@ -23,6 +24,7 @@ struct guest {
 	struct guest *next;
 	uint16_t domid;
 	struct instance_process process;
+	bool gone;			/* it has no vifs any more: nobody will ask for counters */
 	bool ending;			/* its channel was closed on purpose */
 	const char *fault;		/* why we killed it, or NULL */
 	struct guest_state *state;	/* mapped read-only */

@@ -67,12 +67,20 @@ static int send_add(struct guest *guest, struct entry *entry, char *why, size_t 
 	return error;
 }
 
+/* What the vif counted stays to be looked at until the slot is needed (supervisor_info). */
+static void vacate(struct entry *entry)
+{
+	uint32_t handle = entry->config.handle;
+
+	*entry = (struct entry){ .was_used = true, .config = { .handle = handle } };
+}
+
 static void fail_entry(struct supervisor *supervisor, struct guest *guest, struct entry *entry,
 		       const char *why)
 {
 	uint32_t handle = entry->config.handle;
 
-	memset(entry, 0, sizeof *entry);
+	vacate(entry);
 	supervisor->settings.failed(supervisor->settings.context, guest->domid, handle, why);
 }
 
@@ -80,7 +88,7 @@ void supervisor_drop_entry(struct supervisor *supervisor, struct guest *guest, s
 {
 	uint32_t handle = entry->config.handle;
 
-	memset(entry, 0, sizeof *entry);
+	vacate(entry);
 	supervisor->settings.disconnected(supervisor->settings.context, guest->domid, handle);
 }
 

@@ -112,8 +112,9 @@ static void forget_error(struct vif *vif)
 
 static void carry(struct vif *vif, bool up)
 {
-	if (vif->has_device)
-		vif->vifs->settings.device_class->set_carrier(&vif->device, up);
+	if (vif->has_device && vif->vifs->settings.device_class->set_carrier(&vif->device, up) != 0)
+		log_limited(&vif->limiter, mono_now(), LOG_LEVEL_ERROR, "%s: %s", vif->name,
+			    vif->device.reason);
 }
 
 /* Something failed: say so and close; the guest may try again once it has moved. */
@@ -260,7 +261,7 @@ static int make_device(struct vif *vif)
 	error = settings->device_class->create(&vif->device, vif->name, 1);
 	vif->has_device = error == 0;
 	if (error) {
-		snprintf(why, sizeof why, "cannot make the device %s: %s", vif->name, strerror(-error));
+		snprintf(why, sizeof why, "cannot make the device %s: %s", vif->name, vif->device.reason);
 		if (vif->adopted && error == -EBUSY)
 			refuse(vif, why);
 		else
@@ -326,7 +327,7 @@ static int set_mtu(struct vif *vif, char *why, size_t size)
 
 	if (error)
 		snprintf(why, size, "the device does not accept mtu %u: %s", vif->config.mtu,
-			 strerror(-error));
+			 vif->device.reason);
 	return error;
 }
 

@@ -12,8 +12,7 @@
  * A device of that name which exists already is taken over if it is what we would have made ourselves
  * and nobody has it open.  Refused are one that a program serves (-EBUSY; a dying instance of ours is
  * waited for, TAKEOVER_MS at most) and one of any other form (-EEXIST): it is never changed.
- *
- * A guest can make a refusal repeat by connecting again and again, so those lines are limited. */
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/if_tun.h>
@@ -47,45 +46,41 @@
 
 static const uint8_t backend_mac[NET_LINK_MAC_BYTES] = { 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff };
 
-static struct log_limiter limiter;
-
-static int refuse(int error, const char *format, ...) __attribute__((format(printf, 2, 3)));
-static int refuse(int error, const char *format, ...)
+static int refuse(struct port_device *device, int error, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+static int refuse(struct port_device *device, int error, const char *format, ...)
 {
-	char line[LOG_LINE_MAX];
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(line, sizeof line, format, arguments);
+	vsnprintf(device->reason, sizeof device->reason, format, arguments);
 	va_end(arguments);
-	log_limited(&limiter, mono_now(), LOG_LEVEL_ERROR, "%s", line);
 	return error;
 }
 
-static int failed(const struct port_device *device, const char *what, int error)
+static int failed(struct port_device *device, const char *what, int error)
 {
-	return refuse(error, "%s: cannot %s: %s", device->name, what, strerror(-error));
+	return refuse(device, error, "cannot %s: %s", what, strerror(-error));
 }
 
 /* --- what is there already -------------------------------------------------------------------- */
 
-static int refuse_foreign(const struct port_device *device, const struct net_link *link)
+static int refuse_foreign(struct port_device *device, const struct net_link *link)
 {
 	const struct net_link_tun *tun = &link->tun;
 
 	if (strcmp(link->kind, "tun") != 0)
-		return refuse(-EEXIST, "%s: a network device of that name exists and is no TAP (kind %s); "
-			      "rename or delete it", device->name,
+		return refuse(device, -EEXIST, "a network device of that name exists and is no TAP (kind %s); "
+			      "rename or delete it",
 			      *link->kind ? link->kind : "unknown, perhaps xen-netback's vif");
 	if (!tun->persistent)
-		return refuse(-EBUSY, "%s: the TAP belongs to another program (it is not persistent); "
-			      "stop that program", device->name);
+		return refuse(device, -EBUSY, "the TAP belongs to another program (it is not persistent); "
+			      "stop that program");
 	if (tun->owned)
-		return refuse(-EEXIST, "%s: a TAP exists that another user or group may open, who could "
-			      "read the guest's frames; delete it: ip link delete %s", device->name,
-			      device->name);
-	return refuse(-EEXIST, "%s: a %s of another form exists (packet info %d, vnet_hdr %d, multi_queue "
-		      "%d; ours has 0, 1, 1); delete it: ip link delete %s", device->name,
+		return refuse(device, -EEXIST, "a TAP exists that another user or group may open, who could "
+			      "read the guest's frames; delete it: ip link delete %s", device->name);
+	return refuse(device, -EEXIST, "a %s of another form exists (packet info %d, vnet_hdr %d, "
+		      "multi_queue %d; ours has 0, 1, 1); delete it: ip link delete %s",
 		      tun->type == IFF_TAP ? "TAP" : "TUN", tun->packet_info, tun->vnet_header,
 		      tun->multi_queue, device->name);
 }
@@ -104,7 +99,7 @@ static bool is_free(const struct net_link *link)
 }
 
 /* Waits, within bounds, for processes of ours that are ending.  Anybody else is given no time. */
-static int wait_until_free(const struct port_device *device, struct net_link *link)
+static int wait_until_free(struct port_device *device, struct net_link *link)
 {
 	struct tap_holder holder;
 
@@ -118,12 +113,12 @@ static int wait_until_free(const struct port_device *device, struct net_link *li
 			if (net_link_get(device->name, link) == -ENODEV || is_free(link))
 				return 0;
 		}
-	return refuse(-EBUSY, "%s: the TAP is served by another program (pid %d, %s); stop it",
-		      device->name, (int)holder.pid, holder.program);
+	return refuse(device, -EBUSY, "the TAP is served by another program (pid %d, %s); stop it",
+		      (int)holder.pid, holder.program);
 }
 
 /* 0 and *@exists if the name is free or what has it may be taken over. */
-static int look(const struct port_device *device, bool *exists)
+static int look(struct port_device *device, bool *exists)
 {
 	struct net_link link;
 	int error = net_link_get(device->name, &link);
@@ -142,9 +137,9 @@ static int look(const struct port_device *device, bool *exists)
 
 /* --- making ----------------------------------------------------------------------------------- */
 
-static int explain_open(const struct port_device *device, int error)
+static int explain_open(struct port_device *device, int error)
 {
-	return refuse(error, "%s: %s cannot be opened: %s; %s", device->name, TUN_PATH, strerror(-error),
+	return refuse(device, error, "%s cannot be opened: %s; %s", TUN_PATH, strerror(-error),
 		      error == -EPERM || error == -EACCES ? "unetbackd must run as root"
 							  : "load the module: modprobe tun");
 }
@@ -189,7 +184,7 @@ static void silence_ipv6(const struct port_device *device)
 static int tap_set_carrier(struct port_device *device, int up)
 {
 	if (device->queue_count == 0)
-		return -EBADF;
+		return refuse(device, -EBADF, "no queue of the TAP is open");
 	if (ioctl(device->queue_fds[0], TUNSETCARRIER, &up) != 0)
 		return failed(device, "set its carrier", -errno);
 	return 0;
@@ -231,7 +226,7 @@ static void tap_destroy(struct port_device *device)
 	int error = device->ifindex > 0 ? net_link_delete(device->ifindex) : 0;
 
 	if (error && error != -ENODEV) {
-		failed(device, "delete it", error);
+		log_error("%s: cannot delete the TAP: %s", device->name, strerror(-error));
 		if (device->queue_count > 0)
 			ioctl(device->queue_fds[0], TUNSETPERSIST, 0);	/* at least with its last user */
 	}
@@ -246,7 +241,7 @@ static int tap_create(struct port_device *device, const char *name, int queues)
 	*device = (struct port_device){ 0 };
 	if (*name == '\0' || strlen(name) >= sizeof device->name || queues < 1 ||
 	    queues > PORT_QUEUES_MAX)
-		return refuse(-EINVAL, "'%s' with %d queues: a TAP's name has 1 to %d characters, and it "
+		return refuse(device, -EINVAL, "'%s' with %d queues: a TAP's name has 1 to %d characters, and it "
 			      "has 1 to %d queues", name, queues, PORT_NAME_MAX - 1, PORT_QUEUES_MAX);
 	memcpy(device->name, name, strlen(name) + 1);
 	error = look(device, &exists);
@@ -269,9 +264,8 @@ static int tap_set_mtu(struct port_device *device, uint32_t mtu)
 	struct net_link link;
 
 	if (error == -EINVAL && net_link_get(device->name, &link) == 0 && link.mtu_max > 0)
-		return refuse(error, "%s: mtu %u is not accepted, the TAP takes %d to %u", device->name, mtu,
-			      MTU_MIN, link.mtu_max);
-	return error ? failed(device, "set its MTU", error) : 0;
+		return refuse(device, error, "the TAP takes %d to %u", MTU_MIN, link.mtu_max);
+	return error ? failed(device, "set it", error) : 0;
 }
 
 /* The kernel counts from its side: what it transmits goes to the guest. */

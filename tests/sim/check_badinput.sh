@@ -91,15 +91,16 @@ state_is() { [ "$(backend_state "$1" 0)" = "$2" ]; }
 no_tap() { ! ip -br link | grep -q "^vif$1\.[0-9]"; }
 device() { ip -d link show vif3.0 | sed 's/numrxqueues.*//; s/qlen.*//'; }
 
-# Guest 3 comes while the device is there; the log says WORDS; when it is gone, the guest is served.
+# Guest 3 comes while the device is there; its error node and the log say WORDS; when it is gone, the
+# guest is served.
 obstacle() {	# WORDS
-	local before status=0
+	local before reason status=0
 	before=$(device)
 	xenstore-write "$front/state" 1 "$front/backend" "$back" "$back/frontend" "$front" "$back/frontend-id" 3 \
 		"$back/online" 1 "$back/handle" 0 "$back/hotplug-status" connected "$back/state" 1
-	wait_for 10 state_is 3 6 && contains "$(error_of)" "22 vif3.0: cannot make the device vif3.0: " ||
-		status=1
-	grep -qF "vif3.0: $1" "$WORLD/unetbackd.log" || say "not in the log: vif3.0: $1" || status=1
+	reason="vif3.0: cannot make the device vif3.0: $1"
+	wait_for 10 state_is 3 6 && contains "$(error_of)" "22 $reason" || status=1
+	grep -qF "$reason" "$WORLD/unetbackd.log" || say "not in the log: $reason" || status=1
 	same "$(device)" "$before" || status=1
 	guest_one_is_well || status=1
 	[ -z "${holder-}" ] || { kill "$holder"; wait "$holder" 2>/dev/null; holder=; }
@@ -130,10 +131,8 @@ signal.pause()' "$1" "$WORLD/held" &
 	wait_for 20 test -e "$WORLD/held" && rm "$WORLD/held"
 }
 another_programs() { hold 0x1002 && obstacle "the TAP belongs to another program"; }
-# A new log: of such lines only five are written at once, and then one in ten seconds.
 served_by_another() {
-	world_end unetbackd && unetbackd_start &&
-		ip tuntap add vif3.0 mode tap vnet_hdr multi_queue && hold 0x5102 &&
+	ip tuntap add vif3.0 mode tap vnet_hdr multi_queue && hold 0x5102 &&
 		obstacle "the TAP is served by another program (pid $holder, python"
 }
 

@@ -175,7 +175,7 @@ bad_names() {
 
 foreign_device() {
 	ip tuntap add vif3.0 mode tun && attach3 && wait_for 10 state_is 6 &&
-		contains "$(error_of)" "cannot make the device vif3.0: File exists" || return 1
+		contains "$(error_of)" "cannot make the device vif3.0: a TUN of another form exists" || return 1
 	ip link del vif3.0 && xenstore-write $front/state 6 && xenstore-write $front/state 1 &&
 		wait_for 10 state_is 2 && front_gone 3
 }

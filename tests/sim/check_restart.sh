@@ -144,9 +144,9 @@ meanwhile_closed() {
 
 meanwhile_came() {
 	world_end unetbackd KILL
-	world_run attach "$SIM_BUILD/simtoolstack" create 3
-	world_end attach && world_run attach "$SIM_BUILD/simtoolstack" attach 3 0 timeout=30 || return 1
-	wait_for 10 state_is 3 1 && unetbackd_start && world_end attach && wait_for 20 has_other_pid 1 0 &&
+	"$SIM_BUILD/simtoolstack" create 3 || return 1
+	world_run attach "$SIM_BUILD/simtoolstack" attach 3 0 timeout=30
+	wait_for 10 state_is 3 1 && unetbackd_start && world_wait attach && wait_for 20 has_other_pid 1 0 &&
 		go_on && "$SIM_BUILD/simtoolstack" destroy 3
 }
 

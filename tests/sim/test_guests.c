@@ -113,6 +113,8 @@ static void one_broken(void **state)
 	simback_await(simvif_closed, one);
 	assert_non_null(strstr(simvif_error(one), "22 vif1.0: guest_tx: requests in the ring: "));
 	assert_string_equal(simvif_error(two), "");
+	/* What it counted is there to be asked for afterwards. */
+	assert_int_equal(simback_number("stats", one->name, "guest_tx_verdicts", "ring-broken"), 1);
 	assert_two_goes_on();
 }
 

@@ -13,6 +13,7 @@
 #	world_stop		world_check, then ends everything this file started
 #	world_run NAME CMD...	runs CMD in the background, log in DIR/NAME.log, pid in DIR/NAME.pid
 #	world_end NAME [SIGNAL]	signals it and waits; its exit status
+#	world_wait NAME		waits for its own end; its exit status
 #	wait_for SECONDS CMD...	until CMD succeeds (polled), or fails with a line after SECONDS
 #	backend_state D H, frontend_state D H	the state, or nothing
 #	guest_start D [H] [simfront options]
@@ -53,9 +54,13 @@ world_run() {
 }
 
 world_end() {
-	local name=$1 signal=${2:-TERM} pid status=0
+	[ ! -e "$WORLD/$1.pid" ] || kill -s "${2:-TERM}" "$(cat "$WORLD/$1.pid")" 2>/dev/null
+	world_wait "$1"
+}
+
+world_wait() {
+	local name=$1 pid status=0
 	pid=$(cat "$WORLD/$name.pid" 2>/dev/null) || return 0
-	kill -s "$signal" "$pid" 2>/dev/null
 	wait "$pid" 2>/dev/null || status=$?
 	rm -f "$WORLD/$name.pid"
 	return "$status"

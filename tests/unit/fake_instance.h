@@ -1,4 +1,4 @@
-/* fake_instance.h - an instance for test_supervisor.c: the test program itself, started again
+/* fake_instance.h - an instance for the tests of the supervisor: the test program itself, started again
  *
  * What it does stands in the environment, in FAKE_INSTANCE_BEHAVIOUR:
  *

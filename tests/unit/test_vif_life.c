@@ -378,7 +378,7 @@ static void a_device_that_cannot_be_made(void **state)
 	tool_attach(7, 0);
 	expect("e0 s5 s6");
 	assert_string_equal(back_error(7, 0),
-			    "22 vif7.0: cannot make the device vif7.0: Device or resource busy");
+			    "22 vif7.0: cannot make the device vif7.0: somebody has it");
 	tool_remove(7, 0);
 	expect("gone");
 }

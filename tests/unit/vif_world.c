@@ -26,9 +26,10 @@ static void note(const char *format, ...)
 
 static int device_create(struct port_device *device, const char *name, int queues)
 {
+	*device = (struct port_device){ .queue_count = queues, .ifindex = 1 };
+	snprintf(device->reason, sizeof device->reason, "somebody has it");
 	if (world.fail_create)
 		return world.fail_create;
-	*device = (struct port_device){ .queue_count = queues, .ifindex = 1 };
 	snprintf(device->name, sizeof device->name, "%s", name);
 	note("+%s", name);
 	return 0;
