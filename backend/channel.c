@@ -13,6 +13,7 @@ enum payload { PAYLOAD_NONE, PAYLOAD_CONFIG, PAYLOAD_TEXT };
 
 static const struct { enum payload payload; bool fds; } shape[MESSAGE_TYPE_COUNT] = {
 	[MESSAGE_VIF_ADD]       = { PAYLOAD_CONFIG, true },
+	[MESSAGE_VIF_UPDATE]    = { PAYLOAD_CONFIG, false },
 	[MESSAGE_VIF_REMOVE]    = { PAYLOAD_NONE,   false },
 	[MESSAGE_READY]         = { PAYLOAD_NONE,   false },
 	[MESSAGE_VIF_CONNECTED] = { PAYLOAD_NONE,   false },

@@ -8,6 +8,7 @@
  *	to the instance
  *	VIF_ADD		config		descriptors: per queue a port fd (none if the kind has no device)
  *					and then per queue an open /dev/xen/evtchn
+ *	VIF_UPDATE	config		of a vif that was added: its live part is taken, not answered
  *	VIF_REMOVE	-		disconnect; answered by VIF_REMOVED when nothing is mapped any more
  *	from the instance
  *	READY		-		privileges are dropped, waiting for vifs
@@ -28,7 +29,7 @@
 #include "vif_config.h"
 
 enum message_type {
-	MESSAGE_VIF_ADD, MESSAGE_VIF_REMOVE,
+	MESSAGE_VIF_ADD, MESSAGE_VIF_UPDATE, MESSAGE_VIF_REMOVE,
 	MESSAGE_READY, MESSAGE_VIF_CONNECTED, MESSAGE_VIF_FAILED, MESSAGE_VIF_BROKEN,
 	MESSAGE_VIF_REMOVED, MESSAGE_LOG,
 	MESSAGE_TYPE_COUNT

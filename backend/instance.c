@@ -16,6 +16,7 @@
 struct vif {
 	struct instance *instance;
 	struct vif_config config;
+	struct vif_common common;
 	uint32_t queue_count;			/* threads running */
 	struct queue_thread *queues[VIF_QUEUES_MAX];
 };
@@ -68,6 +69,7 @@ static void vif_stop(struct vif *vif)
 		free(vif->queues[i]);
 	}
 	vif->queue_count = 0;
+	vif_common_destroy(&vif->common);
 	state_set(&state->connected, 0);
 }
 
@@ -129,7 +131,7 @@ static int vif_start(struct vif *vif, const struct port_class *class, const int 
 			.config = config, .index = i, .port_class = class,
 			.port_fd = ports ? fds[i] : -1,
 			.evtchn_fd = fds[ports + i],
-			.gnttab = setup->gnttab, .pages = setup->pages,
+			.gnttab = setup->gnttab, .pages = setup->pages, .common = &vif->common,
 			.state = &state->queues[i],
 		};
 
@@ -205,6 +207,7 @@ static int add_vif(struct instance *instance, const struct vif_config *config, c
 	}
 	vif->instance = instance;
 	vif->config = *config;
+	vif_common_init(&vif->common, &config->live);
 	error = vif_start(vif, class, fds, why, size);
 	if (error) {
 		vif_stop(vif);
@@ -225,6 +228,27 @@ static void handle_add(struct instance *instance, const struct message *message,
 		send_text(channel, MESSAGE_VIF_FAILED, message->handle, LOG_LEVEL_ERROR, why);
 	else
 		send_plain(channel, MESSAGE_VIF_CONNECTED, message->handle);
+}
+
+/* A vif that is not there, or not the one that was added, is left alone: unetbackd may not know yet that
+ * it failed.  What else is wrong with @config is a fault of unetbackd's. */
+static int handle_update(struct instance *instance, const struct vif_config *config)
+{
+	char why[LOG_LINE_MAX];
+	struct vif *vif;
+
+	if (vif_config_check(config, why, sizeof why) != 0) {
+		log_error("vif%u.%u: update refused: %s", instance->setup->guest, config->handle, why);
+		return -EPROTO;
+	}
+	vif = instance->vifs[config->slot];
+	if (!vif || vif->config.handle != config->handle)
+		return 0;
+	vif->config.live = config->live;
+	vif_common_set_live(&vif->common, &config->live);
+	for (uint32_t i = 0; i < vif->queue_count; i++)
+		queue_thread_call(vif->queues[i]);
+	return 0;
 }
 
 static void remove_vif(struct instance *instance, uint32_t slot)
@@ -258,6 +282,9 @@ static int handle_message(struct instance *instance)
 	case MESSAGE_VIF_ADD:
 		handle_add(instance, &message, fds, fd_count);
 		return 0;
+	case MESSAGE_VIF_UPDATE:
+		close_all(fds, fd_count);
+		return handle_update(instance, &message.config);
 	case MESSAGE_VIF_REMOVE:
 		close_all(fds, fd_count);
 		handle_remove(instance, message.handle);

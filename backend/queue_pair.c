@@ -89,6 +89,18 @@ static int open_port(struct queue_pair *pair, const struct queue_pair_setup *set
 	return 0;
 }
 
+/* Takes what has changed for all queues of the vif. */
+static void follow_common(struct queue_pair *pair)
+{
+	struct vif_live live;
+
+	pair->common_seen = vif_common_get(pair->common, &live);
+	pair->rx.queue.limits = live.limits;
+	state_set(&pair->state->rx_limit_frames, live.limits.frames);
+	state_set(&pair->state->rx_limit_bytes, live.limits.bytes);
+	state_set(&pair->state->rx_limit_age_ms, live.limits.age_ms);
+}
+
 /* Gives both directions what they share and clears what an earlier life left. */
 static void wire(struct queue_pair *pair, const struct queue_pair_setup *setup)
 {
@@ -103,10 +115,8 @@ static void wire(struct queue_pair *pair, const struct queue_pair_setup *setup)
 	pair->tx.copy = pair->rx.copy = &pair->copy;
 	pair->tx.events = pair->rx.events = &pair->events;
 	pair->rx.features = config->features;
-	pair->rx.queue.limits = config->limits;
-	state_set(&setup->state->rx_limit_frames, config->limits.frames);
-	state_set(&setup->state->rx_limit_bytes, config->limits.bytes);
-	state_set(&setup->state->rx_limit_age_ms, config->limits.age_ms);
+	pair->common = setup->common;
+	follow_common(pair);
 }
 
 static void show_port(struct queue_pair *pair)
@@ -194,6 +204,8 @@ int queue_pair_poll(struct queue_pair *pair)
 {
 	int sent, received, delivered;
 
+	if (vif_common_moved(pair->common, pair->common_seen))
+		follow_common(pair);
 	sent = guest_tx_poll(&pair->tx);
 	if (sent < 0)
 		return sent;

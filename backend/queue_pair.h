@@ -9,6 +9,7 @@
 #include "guest_rx.h"
 #include "guest_tx.h"
 #include "port_visit.h"
+#include "vif_common.h"
 
 struct queue_pair_setup {
 	const struct vif_config *config;
@@ -18,6 +19,7 @@ struct queue_pair_setup {
 	int evtchn_fd;				/* an open /dev/xen/evtchn; taken over likewise */
 	xengnttab_handle *gnttab;		/* outlives the pair */
 	struct pages *pages;			/* outlives the pair */
+	struct vif_common *common;		/* outlives the pair */
 	struct queue_state *state;		/* cleared by open; outlives the pair */
 };
 
@@ -25,6 +27,8 @@ struct queue_pair {
 	xengnttab_handle *gnttab;
 	struct port *port;
 	struct queue_state *state;
+	struct vif_common *common;
+	uint32_t common_seen;			/* generation of what this pair works with */
 	void *tx_page, *rx_page;		/* mapped ring pages */
 	struct port_visit visit;		/* when to read from the port; .readable is set by who slept */
 	bool rx_notify;				/* the guest tells when it posts buffers */

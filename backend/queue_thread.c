@@ -26,12 +26,22 @@ static bool stopping(const struct queue_thread *thread)
 	return __atomic_load_n(&thread->stopping, __ATOMIC_ACQUIRE);
 }
 
+/* What is wanted stands elsewhere (stopping, vif_common.h): the call only wakes. */
+static void hear_call(struct queue_thread *thread)
+{
+	uint64_t calls;
+
+	if (read(thread->call_fd, &calls, sizeof calls) != sizeof calls)
+		log_error("%s: cannot read the main thread's calls: %s", thread->name, strerror(errno));
+}
+
 static void wait_for_stop(struct queue_thread *thread)
 {
-	struct pollfd fd = { .fd = thread->stop_fd, .events = POLLIN };
+	struct pollfd fd = { .fd = thread->call_fd, .events = POLLIN };
 
 	while (!stopping(thread))
-		poll(&fd, 1, -1);
+		if (poll(&fd, 1, -1) > 0)
+			hear_call(thread);
 }
 
 static void report_broken(struct queue_thread *thread)
@@ -80,6 +90,8 @@ static void sleep_until_work(struct queue_thread *thread)
 		pair->visit.readable = true;
 	if (thread->woken_by & WAITS_PORT_GONE)
 		lose_port(thread);
+	if (thread->woken_by & WAITS_CALL)
+		hear_call(thread);
 }
 
 /* Polls until nothing is left.  Negative if the guest broke a ring. */
@@ -146,13 +158,13 @@ int queue_thread_start(struct queue_thread *thread, const char *name)
 	thread->stopping = thread->port_lost = false;
 	thread->woken_by = 0;
 	snprintf(thread->name, sizeof thread->name, "%s", name);
-	thread->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	if (thread->stop_fd < 0)
+	thread->call_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (thread->call_fd < 0)
 		return -errno;
-	error = waits_open(&thread->waits, thread->stop_fd, events_fd(&thread->pair.events),
+	error = waits_open(&thread->waits, thread->call_fd, events_fd(&thread->pair.events),
 			   thread->pair.port->class->wait_fd(thread->pair.port));
 	if (error) {
-		close(thread->stop_fd);
+		close(thread->call_fd);
 		return error;
 	}
 	sigfillset(&all);	/* signals are the main thread's */
@@ -161,7 +173,7 @@ int queue_thread_start(struct queue_thread *thread, const char *name)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error) {
 		waits_close(&thread->waits);
-		close(thread->stop_fd);
+		close(thread->call_fd);
 		return -error;
 	}
 	pthread_setname_np(thread->thread, thread->name);
@@ -169,17 +181,22 @@ int queue_thread_start(struct queue_thread *thread, const char *name)
 	return 0;
 }
 
-void queue_thread_stop(struct queue_thread *thread)
+void queue_thread_call(struct queue_thread *thread)
 {
 	const uint64_t one = 1;
 
+	if (write(thread->call_fd, &one, sizeof one) != sizeof one)
+		log_error("%s: cannot wake the thread: %s", thread->name, strerror(errno));
+}
+
+void queue_thread_stop(struct queue_thread *thread)
+{
 	if (!thread->started)
 		return;
 	__atomic_store_n(&thread->stopping, true, __ATOMIC_RELEASE);
-	if (write(thread->stop_fd, &one, sizeof one) != sizeof one)
-		log_error("cannot wake a queue's thread: %s", strerror(errno));
+	queue_thread_call(thread);
 	pthread_join(thread->thread, NULL);
 	waits_close(&thread->waits);
-	close(thread->stop_fd);
+	close(thread->call_fd);
 	thread->started = false;
 }

@@ -15,8 +15,8 @@ struct queue_thread {
 	pthread_t thread;
 	char name[16];			/* of the thread, and of the queue in log lines */
 	bool started;
-	bool stopping;			/* atomic; with stop_fd it ends the thread */
-	int stop_fd;			/* eventfd */
+	bool stopping;			/* atomic; with call_fd it ends the thread */
+	int call_fd;			/* eventfd; the main thread's calls */
 	struct waits waits;
 	unsigned int woken_by;		/* WAITS_* of the last sleep */
 	uint64_t frames_at_wakeup;	/* what the port had given us then */
@@ -29,6 +29,8 @@ struct queue_thread {
 
 /* @thread->pair is open.  0 or -errno; on failure the pair is still the caller's to close. */
 int queue_thread_start(struct queue_thread *thread, const char *name);
+/* Makes it look at what the queues share (vif_common.h) soon, also if it sleeps. */
+void queue_thread_call(struct queue_thread *thread);
 void queue_thread_stop(struct queue_thread *thread);	/* waits for it; idempotent */
 
 #endif

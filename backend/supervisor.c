@@ -142,7 +142,7 @@ static void after_death(struct supervisor *supervisor, struct guest *guest, stru
 	for (int i = 0; i < VIFS_PER_GUEST_MAX; i++) {
 		struct entry *entry = &guest->entries[i];
 
-		entry->told_add = entry->told_remove = entry->up = false;
+		entry->told_add = entry->told_remove = entry->up = entry->outdated = false;
 		entry->answer_by.ns = 0;
 		if (entry->used && !entry->wanted)
 			supervisor_drop_entry(supervisor, guest, entry);
@@ -299,6 +299,18 @@ int supervisor_connect(struct supervisor *supervisor, const struct vif_config *c
 	if (port_fds)
 		memcpy(entry->port_fds, port_fds, config->queue_count * sizeof *port_fds);
 	return 0;
+}
+
+void supervisor_update(struct supervisor *supervisor, uint16_t domid, uint32_t handle,
+		       const struct vif_live *live)
+{
+	struct guest *guest = find_guest(supervisor, domid);
+	struct entry *entry = guest ? supervisor_entry(guest, handle) : NULL;
+
+	if (!entry)
+		return;
+	entry->config.live = *live;
+	entry->outdated = entry->told_add;
 }
 
 void supervisor_disconnect(struct supervisor *supervisor, uint16_t domid, uint32_t handle)

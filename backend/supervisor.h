@@ -50,6 +50,10 @@ void supervisor_destroy(struct supervisor *supervisor);
  * -errno with the reason in @why and no answer to come. */
 int supervisor_connect(struct supervisor *supervisor, const struct vif_config *config,
 		       const int *port_fds, char *why, size_t why_size);
+/* Changes the live part of a vif that was asked to be connected, at once and in later instances; not
+ * answered. */
+void supervisor_update(struct supervisor *supervisor, uint16_t guest, uint32_t handle,
+		       const struct vif_live *live);
 /* Answered by disconnected(), once nothing of the guest's is held for that vif any more; perhaps
  * before this returns. */
 void supervisor_disconnect(struct supervisor *supervisor, uint16_t guest, uint32_t handle);

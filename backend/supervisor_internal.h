@@ -13,6 +13,7 @@ struct entry {
 	bool wanted;			/* false: to be disconnected */
 	/* Of the running process: */
 	bool told_add, told_remove;	/* it was sent VIF_ADD / VIF_REMOVE */
+	bool outdated;			/* it was told an older config.live */
 	bool up;			/* it said VIF_CONNECTED */
 	struct mono answer_by;		/* to what it is being told; 0 ns: to nothing */
 	struct vif_config config;

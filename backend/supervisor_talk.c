@@ -102,6 +102,14 @@ static void tell_add(struct supervisor *supervisor, struct guest *guest, struct 
 		fail_entry(supervisor, guest, entry, why);
 }
 
+static void tell_update(struct guest *guest, struct entry *entry)
+{
+	const struct message update = { .type = MESSAGE_VIF_UPDATE, .handle = entry->config.handle,
+					.config = entry->config };
+
+	entry->outdated = channel_send(guest->process.channel, &update, NULL, 0) != 0;
+}
+
 static void tell_remove(struct guest *guest, struct entry *entry)
 {
 	const struct message remove = { .type = MESSAGE_VIF_REMOVE, .handle = entry->config.handle };
@@ -111,7 +119,7 @@ static void tell_remove(struct guest *guest, struct entry *entry)
 
 bool supervisor_has_to_tell(const struct entry *entry)
 {
-	return entry->used && (entry->wanted ? !entry->told_add : !entry->told_remove);
+	return entry->used && (entry->wanted ? !entry->told_add || entry->outdated : !entry->told_remove);
 }
 
 /* True while the process owes an answer. */
@@ -125,8 +133,10 @@ void supervisor_tell(struct supervisor *supervisor, struct guest *guest, struct 
 	for (int i = 0; i < VIFS_PER_GUEST_MAX; i++) {
 		struct entry *entry = &guest->entries[i];
 
-		if (supervisor_has_to_tell(entry) && entry->wanted)
+		if (supervisor_has_to_tell(entry) && entry->wanted && !entry->told_add)
 			tell_add(supervisor, guest, entry);
+		else if (supervisor_has_to_tell(entry) && entry->wanted)
+			tell_update(guest, entry);
 		else if (supervisor_has_to_tell(entry))
 			tell_remove(guest, entry);
 		if (is_pending(entry) && entry->answer_by.ns == 0)

@@ -17,9 +17,9 @@ static const struct { const char *name; size_t offset; uint32_t min, max; } rang
 	{ FIELD(slot),          0, VIFS_PER_GUEST_MAX - 1 },
 	{ FIELD(mtu),           68, 65535 },
 	{ FIELD(queue_count),   1, VIF_QUEUES_MAX },
-	{ FIELD(limits.frames), 1, QUEUE_FRAMES_LIMIT },
-	{ FIELD(limits.bytes),  QUEUE_BYTES_MIN, QUEUE_BYTES_LIMIT },
-	{ FIELD(limits.age_ms), 1, QUEUE_AGE_MS_LIMIT },
+	{ FIELD(live.limits.frames), 1, QUEUE_FRAMES_LIMIT },
+	{ FIELD(live.limits.bytes),  QUEUE_BYTES_MIN, QUEUE_BYTES_LIMIT },
+	{ FIELD(live.limits.age_ms), 1, QUEUE_AGE_MS_LIMIT },
 	{ FIELD(guest_tx_pages), FRAME_SEGMENTS_MAX, 1024 },
 	{ FIELD(guest_rx_granted_bytes), 0, QUEUE_BYTES_LIMIT },
 };

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#define VIF_CONFIG_VERSION  1
+#define VIF_CONFIG_VERSION  2
 #define VIF_NAME_MAX        16		/* IFNAMSIZ: vif65535.65535 fits */
 #define VIF_QUEUES_MAX      8
 #define VIFS_PER_GUEST_MAX  16		/* slots in the guest's state memory */
@@ -49,6 +49,11 @@ struct queue_limits {
 #define QUEUE_AGE_MS_DEFAULT 10000		/* as xen-netback's rx_drain_timeout_msecs */
 #define QUEUE_AGE_MS_LIMIT   60000
 
+/* What may change while a vif is connected (MESSAGE_VIF_UPDATE); all else is fixed at connect. */
+struct vif_live {
+	struct queue_limits limits;
+};
+
 struct vif_config {
 	uint32_t version;
 	uint16_t guest;				/* domid of the frontend */
@@ -59,9 +64,10 @@ struct vif_config {
 	char port_kind[8];			/* "tap", "null" */
 	uint32_t features;			/* VIF_F_* */
 	uint32_t mtu;				/* bytes behind the Ethernet header, 68..65535 */
+	uint8_t mac[6];				/* the guest's, as the toolstack says; zeros: not said */
 	uint32_t queue_count;			/* 1..VIF_QUEUES_MAX */
 	struct queue_config queues[VIF_QUEUES_MAX];
-	struct queue_limits limits;
+	struct vif_live live;
 	uint32_t guest_tx_pages;		/* per queue; see port_config */
 	uint32_t guest_rx_granted_bytes;	/* per queue */
 };

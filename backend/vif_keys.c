@@ -184,6 +184,24 @@ static int check_rx_copy(const struct reader *reader, const struct values *value
 	return -EINVAL;
 }
 
+/* The guest's MAC, which only the toolstack says; a vif without one is served all the same. */
+static int read_mac(const struct reader *reader, uint8_t mac[6])
+{
+	char value[VIF_KEY_VALUE_MAX], quoted[VIF_KEY_VALUE_MAX * 2];
+	int error = reader->read(reader->context, BACK, "mac", value, sizeof value), end = 0;
+
+	memset(mac, 0, 6);
+	if (error == -ENOENT)
+		return 0;
+	if (!error && sscanf(value, "%2hhx:%2hhx:%2hhx:%2hhx:%2hhx:%2hhx%n", &mac[0], &mac[1], &mac[2],
+			     &mac[3], &mac[4], &mac[5], &end) == 6 && value[end] == '\0')
+		return 0;
+	vif_keys_quote(error ? strerror(-error) : value, quoted, sizeof quoted);
+	snprintf(reader->why, reader->why_size, "mac is '%s', must be six hexadecimal bytes as in "
+		 "00:16:3e:01:02:03", quoted);
+	return -EINVAL;
+}
+
 /* The split pair if both its keys are there, else the one channel for both. */
 static int choose_ports(const struct reader *reader, const struct values *values,
 			struct queue_config *queue)
@@ -245,6 +263,8 @@ int vif_keys_read(vif_key_read *read, void *context, struct vif_config *config,
 	config->queue_count = 1;
 	if (!error)
 		error = choose_queue(&reader, &values, &config->queues[0]);
+	if (!error)
+		error = read_mac(&reader, config->mac);
 	config->features = choose_features(&values);
 	config->mtu = values.mtu;
 	if (!(config->features & VIF_F_SG) && config->mtu > MTU_WITHOUT_SG)

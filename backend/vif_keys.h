@@ -22,7 +22,7 @@ enum vif_key_side { VIF_KEY_FRONTEND, VIF_KEY_BACKEND };
 typedef int vif_key_read(void *context, enum vif_key_side side, const char *key,
 			 char *value, size_t size);
 
-/* Fills queues, features and mtu of @config.  0, or -errno with a sentence in @why. */
+/* Fills queues, features, mtu and mac of @config.  0, or -errno with a sentence in @why. */
 int vif_keys_read(vif_key_read *read, void *context, struct vif_config *config,
 		  char *why, size_t why_size);
 

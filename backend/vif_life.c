@@ -311,7 +311,7 @@ static int configure(struct vif *vif, char *why, size_t size)
 	*config = (struct vif_config){
 		.version = VIF_CONFIG_VERSION,
 		.guest = vif->guest, .self = settings->self, .handle = vif->handle,
-		.limits = settings->limits,
+		.live.limits = settings->limits,
 		.guest_tx_pages = settings->guest_tx_pages,
 		.guest_rx_granted_bytes = settings->guest_rx_granted_bytes,
 	};

@@ -14,7 +14,7 @@ static int add(struct waits *waits, int fd, uint32_t events, uint32_t what)
 	return epoll_ctl(waits->epoll_fd, EPOLL_CTL_ADD, fd, &event) != 0 ? -errno : 0;
 }
 
-int waits_open(struct waits *waits, int stop_fd, int events_fd, int port_fd)
+int waits_open(struct waits *waits, int call_fd, int events_fd, int port_fd)
 {
 	int error;
 
@@ -23,7 +23,7 @@ int waits_open(struct waits *waits, int stop_fd, int events_fd, int port_fd)
 	waits->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (waits->epoll_fd < 0)
 		return -errno;
-	error = add(waits, stop_fd, EPOLLIN, WAITS_STOP);
+	error = add(waits, call_fd, EPOLLIN, WAITS_CALL);
 	if (!error)
 		error = add(waits, events_fd, EPOLLIN, WAITS_EVENTS);
 	if (!error && port_fd >= 0)

@@ -95,7 +95,7 @@ static void fill(struct vif_config *config)
 	config->guest = 7;
 	strcpy(config->name, "vif7.0");
 	strcpy(config->port_kind, "tap");
-	config->limits = (struct queue_limits){ QUEUE_FRAMES_DEFAULT, QUEUE_BYTES_DEFAULT,
+	config->live.limits = (struct queue_limits){ QUEUE_FRAMES_DEFAULT, QUEUE_BYTES_DEFAULT,
 						QUEUE_AGE_MS_DEFAULT };
 	config->guest_tx_pages = FRAME_SEGMENTS_MAX;
 }

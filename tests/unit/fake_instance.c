@@ -72,6 +72,15 @@ static void on_add(const char *behaviour, const struct message *message, int fd_
 		say(MESSAGE_VIF_BROKEN, message->handle, "the ring");
 }
 
+static void on_update(const struct message *message)
+{
+	char text[64];
+
+	snprintf(text, sizeof text, "handle %u, %u frames", message->handle,
+		 message->config.live.limits.frames);
+	say_log(LOG_LEVEL_INFO, text);
+}
+
 static void on_start(const char *behaviour)
 {
 	if (strcmp(behaviour, "early") == 0)
@@ -118,6 +127,8 @@ int fake_instance(int argc, char *argv[])
 			close(fds[--fd_count]);
 		if (message.type == MESSAGE_VIF_ADD)
 			on_add(behaviour, &message, got_fds);
+		else if (message.type == MESSAGE_VIF_UPDATE)
+			on_update(&message);
 		else if (strcmp(behaviour, "keep") != 0)
 			say(MESSAGE_VIF_REMOVED, message.handle, "");
 	}

@@ -8,6 +8,7 @@ struct queue_pair_setup pair_setup;
 struct vif_config pair_config;
 struct queue_state pair_state;
 int pair_event_end;
+struct vif_common pair_common;
 
 int pair_prepare(void **state)
 {
@@ -16,16 +17,17 @@ int pair_prepare(void **state)
 	pair_config = (struct vif_config){
 		.version = VIF_CONFIG_VERSION, .guest = FAKE_GUEST, .self = FAKE_SELF,
 		.name = "vif7.0", .features = VIF_F_ALL, .queue_count = 2, .guest_tx_pages = 64,
-		.limits = { QUEUE_FRAMES_DEFAULT, QUEUE_BYTES_DEFAULT, QUEUE_AGE_MS_DEFAULT },
+		.live.limits = { QUEUE_FRAMES_DEFAULT, QUEUE_BYTES_DEFAULT, QUEUE_AGE_MS_DEFAULT },
 	};
 	pair_config.queues[1] = (struct queue_config){
 		WORLD_TX_RING, WORLD_RX_RING, WORLD_TX_PORT, WORLD_RX_PORT,
 	};
+	vif_common_init(&pair_common, &pair_config.live);
 	memset(&pair_state, 0xff, sizeof pair_state);	/* open has to clear it */
 	pair_setup = (struct queue_pair_setup){
 		.config = &pair_config, .index = 1, .port_class = &fake_port_class, .port_fd = -1,
 		.evtchn_fd = fake_evtchn_fd(&pair_event_end), .gnttab = world->gnttab,
-		.pages = world->pages, .state = &pair_state,
+		.pages = world->pages, .state = &pair_state, .common = &pair_common,
 	};
 	return 0;
 }
@@ -34,6 +36,7 @@ int pair_finish(void **state)
 {
 	(void)state;
 	close(pair_event_end);
+	vif_common_destroy(&pair_common);
 	pair_check_verdicts();
 	world_bare_end();
 	return 0;

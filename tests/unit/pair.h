@@ -8,6 +8,7 @@
 extern struct queue_pair_setup pair_setup;	/* for queue_pair_open(); may be changed before */
 extern struct vif_config pair_config;
 extern struct queue_state pair_state;
+extern struct vif_common pair_common;
 extern int pair_event_end;			/* where fired ports are written */
 
 int pair_prepare(void **state);			/* the world, bare, and the setup */

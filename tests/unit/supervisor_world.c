@@ -179,7 +179,7 @@ static void connect_of(uint16_t guest, uint32_t handle)
 		.version = VIF_CONFIG_VERSION, .guest = guest, .self = 5, .handle = handle,
 		.port_kind = "tap", .features = VIF_F_CSUM_IPV4, .mtu = 1500, .queue_count = 1,
 		.queues = { { 8, 9, 1, 2 } },
-		.limits = { QUEUE_FRAMES_DEFAULT, QUEUE_BYTES_DEFAULT, QUEUE_AGE_MS_DEFAULT },
+		.live.limits = { QUEUE_FRAMES_DEFAULT, QUEUE_BYTES_DEFAULT, QUEUE_AGE_MS_DEFAULT },
 		.guest_tx_pages = 96,
 	};
 	char why[128] = "";

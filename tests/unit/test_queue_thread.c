@@ -169,6 +169,34 @@ static void a_port_without_memory_does_not_keep_the_thread_awake(void **state)
 }
 
 /* Both ends at once, as fast as they can, and the counters read meanwhile. */
+/* What changes for all queues reaches one that sleeps, as often as it is called, and no call ends it. */
+static void a_sleeping_thread_hears_of_changes(void **state)
+{
+	struct vif_live live = pair_config.live;
+
+	(void)state;
+	for (uint32_t frames = 1; frames <= 100; frames++) {
+		live.limits.frames = frames;
+		vif_common_set_live(&pair_common, &live);
+		queue_thread_call(&thread);
+		queue_thread_call(&thread);
+		while (state_get(&pair_state.rx_limit_frames) != frames)
+			sched_yield();
+	}
+	send_one();
+}
+
+/* Nor does it wake one up that has nothing to do any more. */
+static void a_broken_ring_hears_calls_and_waits(void **state)
+{
+	(void)state;
+	__atomic_store_n(&world->tx_ring->req_prod, world->tx_prod + 300, __ATOMIC_RELEASE);
+	fake_evtchn_fire(pair_event_end, FAKE_LOCAL(WORLD_TX_PORT));
+	wait_for(told_fd);
+	for (int i = 0; i < 3; i++)
+		queue_thread_call(&thread);
+}
+
 static void both_ways_at_once(void **state)
 {
 	uint64_t sum = 0;
@@ -197,6 +225,8 @@ int main(void)
 		TEST(posted_buffers_wake_the_thread),
 		TEST(a_broken_ring_is_told_once_and_the_thread_waits),
 		TEST(a_port_without_memory_does_not_keep_the_thread_awake),
+		TEST(a_sleeping_thread_hears_of_changes),
+		TEST(a_broken_ring_hears_calls_and_waits),
 		TEST(both_ways_at_once),
 	};
 

@@ -58,6 +58,41 @@ static void a_guest_that_reconnects_keeps_its_process(void **state)
 	}
 }
 
+/* Turns until @line is the last one logged. */
+static void until_line(const char *line)
+{
+	const struct mono end = mono_add_ms(mono_now(), 10000);
+
+	while (strcmp(last_line, line) != 0)
+		if (mono_now().ns > end.ns)
+			fail_msg("last line '%s', not '%s'", last_line, line);
+		else
+			turn(100);
+}
+
+/* Told to the process that runs, and to the next with the vif itself. */
+static void what_changes_is_passed_on(void **state)
+{
+	struct vif_live live = { .limits = { 77, QUEUE_BYTES_DEFAULT, QUEUE_AGE_MS_DEFAULT } };
+
+	(void)state;
+	behave("good");
+	connect_vif(3);
+	supervisor_update(supervisor, GUEST, 3, &live);
+	supervisor_update(supervisor, GUEST, 4, &live);		/* nobody knows it */
+	until(&heard.connected, 1);
+	live.limits.frames = 78;
+	supervisor_update(supervisor, GUEST, 3, &live);
+	until_line("guest 7: handle 3, 78 frames");
+	kill(find_guest(supervisor, GUEST)->process.pid, SIGKILL);
+	until(&heard.connected, 2);
+	SAME("frames of the next", supervisor_entry(find_guest(supervisor, GUEST), 3)->config.live.limits.frames,
+	     78);
+	supervisor_disconnect(supervisor, GUEST, 3);
+	supervisor_update(supervisor, GUEST, 3, &live);		/* too late, and harmless */
+	until(&heard.disconnected, 1);
+}
+
 static const struct vif_state *state_of(uint32_t handle)
 {
 	struct supervisor_guest_info info;
@@ -177,6 +212,7 @@ int main(int argc, char *argv[])
 		TEST(connects_and_disconnects),
 		TEST(sixteen_vifs_and_no_more),
 		TEST(a_guest_that_reconnects_keeps_its_process),
+		TEST(what_changes_is_passed_on),
 		TEST(counters_outlive_the_connection),
 		TEST(an_idle_instance_ends),
 		TEST(it_wakes_for_what_it_waits_for),

@@ -9,7 +9,7 @@ static struct vif_config good(void)
 		.name = "vif7.1", .port_kind = "tap", .features = VIF_F_ALL, .mtu = 1500,
 		.queue_count = 2,
 		.queues = { { 8, 9, 1, 2 }, { 10, 11, 3, 3 } },
-		.limits = { QUEUE_FRAMES_DEFAULT, QUEUE_BYTES_DEFAULT, QUEUE_AGE_MS_DEFAULT },
+		.live.limits = { QUEUE_FRAMES_DEFAULT, QUEUE_BYTES_DEFAULT, QUEUE_AGE_MS_DEFAULT },
 		.guest_tx_pages = 96, .guest_rx_granted_bytes = 64 * 4096,
 	};
 
@@ -37,9 +37,9 @@ static const struct row { const char *name; size_t offset; uint32_t min, max; } 
 	{ OFFSET(version), VIF_CONFIG_VERSION, VIF_CONFIG_VERSION },
 	{ OFFSET(slot), 0, 15 },
 	{ OFFSET(mtu), 68, 65535 },
-	{ OFFSET(limits.frames), 1, 8192 },
-	{ OFFSET(limits.bytes), 1 << 17, 64 << 20 },
-	{ OFFSET(limits.age_ms), 1, 60000 },
+	{ OFFSET(live.limits.frames), 1, 8192 },
+	{ OFFSET(live.limits.bytes), 1 << 17, 64 << 20 },
+	{ OFFSET(live.limits.age_ms), 1, 60000 },
 	{ OFFSET(guest_tx_pages), FRAME_SEGMENTS_MAX, 1024 },
 	{ OFFSET(guest_rx_granted_bytes), 0, 64 << 20 },
 	{ OFFSET(queues[0].tx_port), 1, 0x1ffff },

@@ -80,6 +80,27 @@ static int read_config(void)
 	return vif_keys_read(read_store, &store, &config, why, sizeof why);
 }
 
+static void the_toolstack_says_the_mac(void **state)
+{
+	static const uint8_t mac[6] = { 0x00, 0x16, 0x3e, 0x0a, 0xff, 0x01 }, none[6];
+	static const char *const wrong[] = { "", "00:16:3e:0a:ff", "00:16:3e:0a:ff:01:02", "00-16-3e-0a-ff-01",
+					     "00:16:3e:0a:ff:0g", "zz:16:3e:0a:ff:01\n" };
+
+	(void)state;
+	modern_frontend();
+	put_in(VIF_KEY_BACKEND, "mac", "00:16:3E:0a:ff:1");
+	assert_int_equal(read_config(), 0);
+	assert_memory_equal(config.mac, mac, sizeof mac);
+	put_in(VIF_KEY_BACKEND, "mac", NONE);
+	assert_int_equal(read_config(), 0);
+	assert_memory_equal(config.mac, none, sizeof none);
+	for (size_t i = 0; i < COUNT_OF(wrong); i++) {
+		put_in(VIF_KEY_BACKEND, "mac", wrong[i]);
+		SAME(wrong[i], read_config(), -EINVAL);
+		assert_non_null(strstr(why, "mac is '"));
+	}
+}
+
 static void a_modern_frontend_gets_all(void **state)
 {
 	(void)state;
@@ -208,7 +229,7 @@ static void each_key_is_read_once(void **state)
 	(void)state;
 	modern_frontend();
 	assert_int_equal(read_config(), 0);
-	assert_int_equal(reads, COUNT_OF(keys));
+	assert_int_equal(reads, COUNT_OF(keys) + 1);		/* and the MAC */
 }
 
 /* --- keys together ---------------------------------------------------------------------------- */
@@ -401,6 +422,7 @@ int main(void)
 		cmocka_unit_test(a_frontend_that_flips_pages_is_told_so),
 		cmocka_unit_test(every_mix_of_features),
 		cmocka_unit_test(mtu_is_the_toolstacks_word),
+		cmocka_unit_test(the_toolstack_says_the_mac),
 		cmocka_unit_test(quoting_is_bounded_and_plain),
 		cmocka_unit_test(a_short_reason_is_cut_not_overrun),
 		cmocka_unit_test(the_offer_is_what_we_can_do),
