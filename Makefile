@@ -81,7 +81,7 @@ OVS_BUILD   := build/ovs/build
 OVS_LIB     := $(OVS_BUILD)/lib/.libs/libopenvswitch.a
 OVS_INCLUDE := -isystem $(OVS_BUILD) -isystem $(OVS_SOURCE) -isystem $(OVS_SOURCE)/include \
 	       -isystem $(OVS_BUILD)/include -isystem $(OVS_SOURCE)/lib -isystem $(OVS_BUILD)/lib
-OVS_LIBS    := $(OVS_LIB) $(OVS_BUILD)/lib/.libs/libopenvswitchavx512.a -latomic -lcap-ng -lm -lpthread
+OVS_LIBS    := $(OVS_LIB) $(OVS_BUILD)/lib/.libs/libopenvswitchavx512.a -latomic -lcap-ng -lbpf -lm -lpthread
 OVS_BUILT_SOURCES := include/odp-netlink.h include/odp-netlink-macros.h lib/vswitch-idl.h \
 		     lib/vswitch-idl.c lib/ovsdb-server-idl.h
 
@@ -110,7 +110,7 @@ CONTROL := xenbus xenstore vif_keys vif vif_life supervisor supervisor_talk inst
 # Ports: no OVS header, linked into the instance.
 PORTS := ports tap null buffers
 # The OVS manners and the devices behind ports, linked into unetbackd and the CLI.
-GLUE := daemon report devices net_link tap_holder tap_device control_client
+GLUE := daemon report devices net_link tap_holder tap_device steering control_client
 
 ENGINE_OBJECTS  := $(ENGINE:%=backend/%.o)
 CONTROL_OBJECTS := $(CONTROL:%=backend/%.o)
@@ -118,6 +118,14 @@ PORT_OBJECTS    := $(PORTS:%=ovs-glue/%.o)
 GLUE_OBJECTS    := $(GLUE:%=ovs-glue/%.o)
 UNETBACKD_OBJECTS := $(patsubst %.c,%.o,$(wildcard backend/unetbackd*.c))
 PROGRAMS := unetbackd unetback-instance unetback
+
+# The program that the kernel runs for each frame that enters a TAP, as data for steering.c.
+BPF_INCLUDE := -isystem /usr/include/$(shell gcc -print-multiarch)
+build/bpf/%.bpf.o: ovs-glue/%.bpf.c | build/deps-build
+	@mkdir -p $(@D)
+	$(call quiet,BPF)clang -O2 -g -target bpf -Wall -Wextra -Werror $(BPF_INCLUDE) -c -o $@ $<
+build/bpf/%_data.o: build/bpf/%.bpf.o
+	$(call quiet,LD)cd $(@D) && ld -r -b binary -z noexecstack -o $(@F) $(<F)
 
 define variant
 build/$(1)/ovs-glue/%.o: ovs-glue/%.c $(OVS_LIB) | build/deps-build
@@ -130,7 +138,7 @@ build/$(1)/%.o: %.c | build/deps-build
 build/$(1)/libengine.a: $(ENGINE_OBJECTS:%=build/$(1)/%)
 build/$(1)/libcontrol.a: $(CONTROL_OBJECTS:%=build/$(1)/%)
 build/$(1)/libports.a: $(PORT_OBJECTS:%=build/$(1)/%)
-build/$(1)/libglue.a: $(GLUE_OBJECTS:%=build/$(1)/%)
+build/$(1)/libglue.a: $(GLUE_OBJECTS:%=build/$(1)/%) build/bpf/steering_data.o
 build/$(1)/%.a:
 	@rm -f $$@
 	$$(call quiet,AR)ar rcs $$@ $$(filter %.o,$$^)

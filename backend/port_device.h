@@ -31,9 +31,12 @@ struct port_device_counters {
 
 struct port_device_class {
 	const char *kind;
-	/* Makes @name, or takes over a persistent one that is free; -EBUSY if another process serves
-	 * it, -EEXIST if a device of another kind has that name. */
-	int (*create)(struct port_device *device, const char *name, int queues);
+	/* Makes @name with one queue, or takes over a persistent one that is free; -EBUSY if another
+	 * process serves it, -EEXIST if a device of another kind has that name.  Carrier is off. */
+	int (*create)(struct port_device *device, const char *name);
+	/* As many queues as the guest has now.  Those that go take what waits in them with them; carrier
+	 * is off afterwards if the number changed. */
+	int (*set_queues)(struct port_device *device, int queues);
 	int (*set_mtu)(struct port_device *device, uint32_t mtu);
 	int (*set_carrier)(struct port_device *device, int up);	/* guest connected or not */
 	void (*get_counters)(const struct port_device *device, struct port_device_counters *counters);

@@ -143,6 +143,11 @@ static int set_age(const char *value)
 	return set_limit("rx-age-ms", value, 1, QUEUE_AGE_MS_LIMIT, &options.limits.age_ms);
 }
 
+static int set_queues(const char *value)
+{
+	return set_limit("queues", value, 1, VIF_QUEUES_MAX, &options.queues_max);
+}
+
 static const struct daemon_option option_table[] = {
 	{ "domid", "D", "serve this guest only", set_domid },
 	{ "except", "D,D,...", "leave these guests to another backend", set_except },
@@ -150,6 +155,7 @@ static const struct daemon_option option_table[] = {
 	{ "instance", "PATH", "program that moves a guest's frames (default: beside unetbackd)",
 	  set_instance },
 	{ "user-instance", "NAME", "unprivileged user it becomes (default: unetback)", set_user },
+	{ "queues", "N", "queues a guest may have (default: one a CPU, at most 8)", set_queues },
 	{ "rx-depth-frames", "N", "frames that may wait for a guest (default: 1024)", set_frames },
 	{ "rx-depth-bytes", "N", "memory they may take, bytes (default: 4194304)", set_bytes },
 	{ "rx-age-ms", "N", "how long they may wait, milliseconds (default: 10000)", set_age },
@@ -286,6 +292,14 @@ static void raise_descriptor_limit(void)
 		log_warning("cannot raise the limit of open files: %s", strerror(errno));
 }
 
+/* As xen-netback: more queues than CPUs only cost wake-ups. */
+static uint32_t default_queues(void)
+{
+	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus < 1 ? 1 : cpus > VIF_QUEUES_MAX ? VIF_QUEUES_MAX : (uint32_t)cpus;
+}
+
 static struct vifs *make_vifs(struct xenstore *store, uint16_t self)
 {
 	const struct vifs_settings settings = {
@@ -293,6 +307,7 @@ static struct vifs *make_vifs(struct xenstore *store, uint16_t self)
 		.self = self,
 		.device_class = options.device_class,
 		.has_device_fds = options.device_class != &null_device_class,
+		.queues_max = options.queues_max ? options.queues_max : default_queues(),
 		.limits = options.limits,
 		.guest_tx_pages = GUEST_TX_PAGES,
 		.guest_rx_granted_bytes = GUEST_RX_GRANTED_BYTES,

@@ -43,11 +43,28 @@ static int check_ranges(const struct vif_config *config, char *why, unsigned int
 	return 0;
 }
 
-static int refuse_equal(char *why, unsigned int size, uint32_t queue, uint32_t ref)
+/* A ring or a channel that two queues share would be served by two threads. */
+static int check_distinct(const struct vif_config *config, char *why, unsigned int size)
 {
-	snprintf(why, size, "queue %u: tx-ring-ref and rx-ring-ref are both %u, they must differ", queue,
-		 ref);
-	return -EINVAL;
+	for (uint32_t i = 0; i < config->queue_count * 2; i++)
+		for (uint32_t j = 0; j < i; j++) {
+			const struct queue_config *one = &config->queues[j / 2], *other = &config->queues[i / 2];
+			uint32_t ref = i % 2 ? other->rx_ring_ref : other->tx_ring_ref;
+			uint32_t port = i % 2 ? other->rx_port : other->tx_port;
+
+			if (ref == (j % 2 ? one->rx_ring_ref : one->tx_ring_ref)) {
+				snprintf(why, size, "ring reference %u is both queue %u's %s and queue %u's %s, "
+					 "they must differ", ref, j / 2, j % 2 ? "rx" : "tx", i / 2,
+					 i % 2 ? "rx" : "tx");
+				return -EINVAL;
+			}
+			if (one != other && port == (j % 2 ? one->rx_port : one->tx_port)) {
+				snprintf(why, size, "event channel %u is both queue %u's and queue %u's, they "
+					 "must differ", port, j / 2, i / 2);
+				return -EINVAL;
+			}
+		}
+	return 0;
 }
 
 static int check_queue(const struct vif_config *config, uint32_t i, char *why, unsigned int size)
@@ -63,8 +80,6 @@ static int check_queue(const struct vif_config *config, uint32_t i, char *why, u
 	for (size_t r = 0; r < sizeof rows / sizeof *rows; r++)
 		if (rows[r].value < rows[r].min || rows[r].value > rows[r].max)
 			return refuse(why, size, rows[r].name, rows[r].value, rows[r].min, rows[r].max);
-	if (queue->tx_ring_ref == queue->rx_ring_ref)
-		return refuse_equal(why, size, i, queue->tx_ring_ref);
 	return 0;
 }
 
@@ -118,5 +133,5 @@ int vif_config_check(const struct vif_config *config, char *why, unsigned int si
 		error = check_names(config, why, size);
 	for (uint32_t i = 0; !error && i < config->queue_count; i++)
 		error = check_queue(config, i, why, size);
-	return error;
+	return error ? error : check_distinct(config, why, size);
 }

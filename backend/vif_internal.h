@@ -46,6 +46,7 @@ struct vif {
 	char hotplug_status[VIF_STATUS_MAX];
 	char last_error[VIF_REASON_MAX];
 
+	uint32_t queues_max;		/* what the guest was offered; 0: nothing yet */
 	bool has_device;
 	struct port_device device;
 	struct vif_config config;

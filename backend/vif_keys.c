@@ -19,9 +19,12 @@ const struct vif_offer vif_offers[] = {
 	{ "feature-rx-copy", "1" },
 	{ "feature-rx-flip", "0" },		/* some frontends want to see both */
 	{ "feature-split-event-channels", "1" },
+	{ "multi-queue-max-queues", NULL },
 	{ NULL, NULL },
 };
 _Static_assert(sizeof vif_offers / sizeof *vif_offers <= VIF_OFFERS_MAX, "VIF_OFFERS_MAX");
+
+#define VIF_KEY_NAME_MAX 48
 
 /* MTU of a TAP: 65535 less the Ethernet header (drivers/net/tun.c, MAX_MTU). */
 #define MTU_MIN 68
@@ -31,31 +34,32 @@ _Static_assert(sizeof vif_offers / sizeof *vif_offers <= VIF_OFFERS_MAX, "VIF_OF
 
 struct values {
 	uint32_t rx_copy;
-	uint32_t tx_ring_ref, rx_ring_ref;
-	uint32_t tx_port, rx_port, port;	/* 0: not there */
 	uint32_t sg, no_csum4, csum6, gso4, gso6, rx_notify;
 	uint32_t mtu;
 };
 
+struct queue_values {
+	uint32_t tx_ring_ref, rx_ring_ref;
+	uint32_t tx_port, rx_port, port;	/* 0: not there */
+};
+
 #define REQUIRED -1
 #define INTO(member) offsetof(struct values, member)
+#define INTO_QUEUE(member) offsetof(struct queue_values, member)
 #define FRONT VIF_KEY_FRONTEND
 #define BACK  VIF_KEY_BACKEND
 
-static const struct key {
+struct key {
 	const char *name;
 	enum vif_key_side side;
 	uint32_t min, max;
 	int64_t absent;			/* the value of a key that is not there */
 	size_t into;
-} keys[] = {
+};
+
+static const struct key keys[] = {
 	/* name                    written  range                       absent       into */
 	{ "request-rx-copy",           FRONT, 0, 1,                     0,           INTO(rx_copy) },
-	{ "tx-ring-ref",               FRONT, VIF_REF_MIN, UINT32_MAX,  REQUIRED,    INTO(tx_ring_ref) },
-	{ "rx-ring-ref",               FRONT, VIF_REF_MIN, UINT32_MAX,  REQUIRED,    INTO(rx_ring_ref) },
-	{ "event-channel-tx",          FRONT, 1, VIF_PORT_MAX,          0,           INTO(tx_port) },
-	{ "event-channel-rx",          FRONT, 1, VIF_PORT_MAX,          0,           INTO(rx_port) },
-	{ "event-channel",             FRONT, 1, VIF_PORT_MAX,          0,           INTO(port) },
 	{ "feature-sg",                FRONT, 0, 1,                     0,           INTO(sg) },
 	{ "feature-no-csum-offload",   FRONT, 0, 1,                     0,           INTO(no_csum4) },
 	{ "feature-ipv6-csum-offload", FRONT, 0, 1,                     0,           INTO(csum6) },
@@ -66,11 +70,20 @@ static const struct key {
 	{ "mtu",                       BACK,  MTU_MIN, MTU_MAX,         MTU_DEFAULT, INTO(mtu) },
 };
 
+static const struct key queue_keys[] = {
+	{ "tx-ring-ref",               FRONT, VIF_REF_MIN, UINT32_MAX,  REQUIRED,    INTO_QUEUE(tx_ring_ref) },
+	{ "rx-ring-ref",               FRONT, VIF_REF_MIN, UINT32_MAX,  REQUIRED,    INTO_QUEUE(rx_ring_ref) },
+	{ "event-channel-tx",          FRONT, 1, VIF_PORT_MAX,          0,           INTO_QUEUE(tx_port) },
+	{ "event-channel-rx",          FRONT, 1, VIF_PORT_MAX,          0,           INTO_QUEUE(rx_port) },
+	{ "event-channel",             FRONT, 1, VIF_PORT_MAX,          0,           INTO_QUEUE(port) },
+};
+
 struct reader {
 	vif_key_read *read;
 	void *context;
 	char *why;
 	size_t why_size;
+	char folder[20];		/* of the keys being read: "" or "queue-N/" */
 };
 
 void vif_keys_quote(const char *value, char *out, size_t size)
@@ -92,8 +105,8 @@ void vif_keys_quote(const char *value, char *out, size_t size)
 
 static int refuse(const struct reader *reader, const struct key *key, const char *is)
 {
-	snprintf(reader->why, reader->why_size, "%s %s, must be a number from %u to %u", key->name, is,
-		 key->min, key->max);
+	snprintf(reader->why, reader->why_size, "%s%s %s, must be a number from %u to %u",
+		 reader->folder, key->name, is, key->min, key->max);
 	return -EINVAL;
 }
 
@@ -126,9 +139,11 @@ static bool parse_number(const char *value, uint32_t *number)
 
 static int read_key(const struct reader *reader, const struct key *key, uint32_t *number)
 {
-	char value[VIF_KEY_VALUE_MAX];
-	int error = reader->read(reader->context, key->side, key->name, value, sizeof value);
+	char value[VIF_KEY_VALUE_MAX], name[VIF_KEY_NAME_MAX];
+	int error;
 
+	snprintf(name, sizeof name, "%s%s", reader->folder, key->name);
+	error = reader->read(reader->context, key->side, name, value, sizeof value);
 	if (error == -ENOENT && key->absent != REQUIRED) {
 		*number = (uint32_t)key->absent;
 		return 0;
@@ -145,21 +160,22 @@ static int read_key(const struct reader *reader, const struct key *key, uint32_t
 	case -EILSEQ:
 		return refuse(reader, key, "has a NUL in it");
 	default:
-		snprintf(reader->why, reader->why_size, "%s cannot be read: %s", key->name,
-			 strerror(-error));
+		snprintf(reader->why, reader->why_size, "%s cannot be read: %s", name, strerror(-error));
 		return error;
 	}
 }
 
-static int read_all(const struct reader *reader, struct values *values)
+#define READ_TABLE(reader, table, values) read_table(reader, table, sizeof table / sizeof *table, values)
+
+static int read_table(const struct reader *reader, const struct key table[], size_t rows, void *values)
 {
 	int error = 0;
 
-	for (size_t i = 0; !error && i < sizeof keys / sizeof *keys; i++) {
+	for (size_t i = 0; !error && i < rows; i++) {
 		uint32_t number = 0;
 
-		error = read_key(reader, &keys[i], &number);
-		memcpy((char *)values + keys[i].into, &number, sizeof number);
+		error = read_key(reader, &table[i], &number);
+		memcpy((char *)values + table[i].into, &number, sizeof number);
 	}
 	return error;
 }
@@ -169,8 +185,8 @@ static int read_all(const struct reader *reader, struct values *values)
 static int refuse_equal(const struct reader *reader, const char *one, const char *other,
 			uint32_t number)
 {
-	snprintf(reader->why, reader->why_size, "%s and %s are both %u, they must differ", one, other,
-		 number);
+	snprintf(reader->why, reader->why_size, "%s%s and %s are both %u, they must differ",
+		 reader->folder, one, other, number);
 	return -EINVAL;
 }
 
@@ -203,7 +219,7 @@ static int read_mac(const struct reader *reader, uint8_t mac[6])
 }
 
 /* The split pair if both its keys are there, else the one channel for both. */
-static int choose_ports(const struct reader *reader, const struct values *values,
+static int choose_ports(const struct reader *reader, const struct queue_values *values,
 			struct queue_config *queue)
 {
 	queue->tx_port = values->tx_port;
@@ -215,20 +231,49 @@ static int choose_ports(const struct reader *reader, const struct values *values
 	queue->tx_port = queue->rx_port = values->port;
 	if (values->port)
 		return 0;
-	snprintf(reader->why, reader->why_size, "%s is missing, must be a number from 1 to %u",
-		 values->tx_port ? "event-channel-rx" :
+	snprintf(reader->why, reader->why_size, "%s%s is missing, must be a number from 1 to %u",
+		 reader->folder, values->tx_port ? "event-channel-rx" :
 		 values->rx_port ? "event-channel-tx" : "event-channel", VIF_PORT_MAX);
 	return -EINVAL;
 }
 
-static int choose_queue(const struct reader *reader, const struct values *values,
-			struct queue_config *queue)
+static int read_queue(const struct reader *reader, struct queue_config *queue)
 {
-	queue->tx_ring_ref = values->tx_ring_ref;
-	queue->rx_ring_ref = values->rx_ring_ref;
+	struct queue_values values = { 0 };
+	int error = READ_TABLE(reader, queue_keys, &values);
+
+	if (error)
+		return error;
+	queue->tx_ring_ref = values.tx_ring_ref;
+	queue->rx_ring_ref = values.rx_ring_ref;
 	if (queue->tx_ring_ref == queue->rx_ring_ref)
 		return refuse_equal(reader, "tx-ring-ref", "rx-ring-ref", queue->tx_ring_ref);
-	return choose_ports(reader, values, queue);
+	return choose_ports(reader, &values, queue);
+}
+
+/* That no two queues have the same ring or channel is vif_config_check's. */
+static int read_queues(struct reader *reader, uint32_t queues_max, struct vif_config *config)
+{
+	const struct key count = { "multi-queue-num-queues", FRONT, 1, queues_max, 1, 0 };
+	int error = read_key(reader, &count, &config->queue_count);
+
+	if (!error && config->queue_count == 1)
+		return read_queue(reader, &config->queues[0]);
+	for (uint32_t i = 0; !error && i < config->queue_count; i++) {
+		snprintf(reader->folder, sizeof reader->folder, "queue-%u/", i);
+		error = read_queue(reader, &config->queues[i]);
+	}
+	reader->folder[0] = '\0';
+	return error;
+}
+
+int vif_keys_read_queues_max(vif_key_read *read, void *context, uint32_t *queues_max,
+			     char *why, size_t why_size)
+{
+	const struct reader reader = { read, context, why, why_size, "" };
+	const struct key key = { "unetback-queues", BACK, 1, VIF_QUEUES_MAX, *queues_max, 0 };
+
+	return read_key(&reader, &key, queues_max);
 }
 
 /* A feature counts only with those it builds on, as Linux's netdev_fix_features has it: a frame to be
@@ -251,18 +296,17 @@ static uint32_t choose_features(const struct values *values)
 	return features;
 }
 
-int vif_keys_read(vif_key_read *read, void *context, struct vif_config *config,
+int vif_keys_read(vif_key_read *read, void *context, uint32_t queues_max, struct vif_config *config,
 		  char *why, size_t why_size)
 {
-	const struct reader reader = { read, context, why, why_size };
+	struct reader reader = { read, context, why, why_size, "" };
 	struct values values = { 0 };
-	int error = read_all(&reader, &values);
+	int error = READ_TABLE(&reader, keys, &values);
 
 	if (!error)
 		error = check_rx_copy(&reader, &values);
-	config->queue_count = 1;
 	if (!error)
-		error = choose_queue(&reader, &values, &config->queues[0]);
+		error = read_queues(&reader, queues_max, config);
 	if (!error)
 		error = read_mac(&reader, config->mac);
 	config->features = choose_features(&values);

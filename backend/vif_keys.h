@@ -1,7 +1,8 @@
 /* vif_keys.h - the XenStore keys of a vif, read strictly
  *
  * A table has a row a key: who wrote it, its range, what stands for it when it is missing, where it
- * goes.  What stands below the frontend's directory was written by the guest and may be anything: each
+ * goes.  A guest with one queue writes its rings beside the other keys, one with more below queue-0/,
+ * queue-1/ and so on (netif.h).  What stands below the frontend's directory was written by the guest and may be anything: each
  * key is a decimal number in its range, or the vif does not connect and the reason names key, value
  * and range.
  *
@@ -22,11 +23,18 @@ enum vif_key_side { VIF_KEY_FRONTEND, VIF_KEY_BACKEND };
 typedef int vif_key_read(void *context, enum vif_key_side side, const char *key,
 			 char *value, size_t size);
 
-/* Fills queues, features, mtu and mac of @config.  0, or -errno with a sentence in @why. */
-int vif_keys_read(vif_key_read *read, void *context, struct vif_config *config,
+/* Fills queues, features, mtu and mac of @config; @queues_max is what the guest was offered.  0, or
+ * -errno with a sentence in @why. */
+int vif_keys_read(vif_key_read *read, void *context, uint32_t queues_max, struct vif_config *config,
 		  char *why, size_t why_size);
 
-/* What we tell the frontend before InitWait; ended by a NULL name. */
+/* The toolstack's word on how many queues to offer for this vif (backend key unetback-queues), or
+ * *@queues_max as it was.  0, or -errno with a sentence in @why. */
+int vif_keys_read_queues_max(vif_key_read *read, void *context, uint32_t *queues_max,
+			     char *why, size_t why_size);
+
+/* What we tell the frontend before InitWait; ended by a NULL name.  A NULL value stands for the number
+ * of queues. */
 struct vif_offer { const char *name, *value; };
 #define VIF_OFFERS_MAX 16
 extern const struct vif_offer vif_offers[];

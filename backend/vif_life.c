@@ -258,7 +258,7 @@ static int make_device(struct vif *vif)
 
 	if (vif->has_device)
 		return 0;
-	error = settings->device_class->create(&vif->device, vif->name, 1);
+	error = settings->device_class->create(&vif->device, vif->name);
 	vif->has_device = error == 0;
 	if (error) {
 		snprintf(why, sizeof why, "cannot make the device %s: %s", vif->name, vif->device.reason);
@@ -271,17 +271,40 @@ static int make_device(struct vif *vif)
 	return error;
 }
 
-static void advertise(struct vif *vif)
+static int read_vif_key(void *context, enum vif_key_side side, const char *key, char *value,
+			size_t size)
 {
-	struct xenstore_value values[VIF_OFFERS_MAX];
-	size_t count = 0;
+	struct vif *vif = context;
+
+	return read_key(vif, side == VIF_KEY_FRONTEND ? vif->frontend : vif->backend, key, value, size);
+}
+
+/* How many queues this guest may have: the toolstack's word for this vif, or the daemon's for all. */
+static int choose_queues_max(struct vif *vif)
+{
 	char why[VIF_REASON_MAX];
 	int error;
 
-	if (make_device(vif) != 0)
+	vif->queues_max = vif->vifs->settings.queues_max;
+	error = vif_keys_read_queues_max(read_vif_key, vif, &vif->queues_max, why, sizeof why);
+	if (error)
+		vif_fail(vif, why);
+	return error;
+}
+
+static void advertise(struct vif *vif)
+{
+	struct xenstore_value values[VIF_OFFERS_MAX];
+	char why[VIF_REASON_MAX], queues[12];
+	size_t count = 0;
+	int error;
+
+	if (make_device(vif) != 0 || choose_queues_max(vif) != 0)
 		return;
+	snprintf(queues, sizeof queues, "%u", vif->queues_max);
 	for (const struct vif_offer *offer = vif_offers; offer->name; offer++)
-		values[count++] = (struct xenstore_value){ offer->name, offer->value };
+		values[count++] = (struct xenstore_value){ offer->name,
+							   offer->value ? offer->value : queues };
 	error = write_values(vif, values, count);
 	if (error == -ENOENT) {
 		vif->gone = true;
@@ -292,14 +315,6 @@ static void advertise(struct vif *vif)
 		forget_error(vif);
 		write_state(vif, XenbusStateInitWait);
 	}
-}
-
-static int read_vif_key(void *context, enum vif_key_side side, const char *key, char *value,
-			size_t size)
-{
-	struct vif *vif = context;
-
-	return read_key(vif, side == VIF_KEY_FRONTEND ? vif->frontend : vif->backend, key, value, size);
 }
 
 static int configure(struct vif *vif, char *why, size_t size)
@@ -317,7 +332,7 @@ static int configure(struct vif *vif, char *why, size_t size)
 	};
 	memcpy(config->name, vif->name, sizeof config->name);
 	snprintf(config->port_kind, sizeof config->port_kind, "%s", settings->device_class->kind);
-	error = vif_keys_read(read_vif_key, vif, config, why, size);
+	error = vif_keys_read(read_vif_key, vif, vif->queues_max, config, why, size);
 	return error ? error : vif_config_check(config, why, (unsigned int)size);
 }
 
@@ -331,15 +346,29 @@ static int set_mtu(struct vif *vif, char *why, size_t size)
 	return error;
 }
 
+static int set_queues(struct vif *vif, char *why, size_t size)
+{
+	int error = vif->vifs->settings.device_class->set_queues(&vif->device,
+								 (int)vif->config.queue_count);
+
+	if (error)
+		snprintf(why, size, "the device cannot have %u queues: %s", vif->config.queue_count,
+			 vif->device.reason);
+	return error;
+}
+
 static void connect_rings(struct vif *vif)
 {
 	const struct vifs_settings *settings = &vif->vifs->settings;
 	char why[VIF_REASON_MAX] = "";
 	int error;
 
-	if (make_device(vif) != 0)	/* after taking over there may be none */
+	/* After taking over there may be neither device nor offer. */
+	if (make_device(vif) != 0 || (vif->queues_max == 0 && choose_queues_max(vif) != 0))
 		return;
 	error = configure(vif, why, sizeof why);
+	if (!error)
+		error = set_queues(vif, why, sizeof why);
 	if (!error)
 		error = set_mtu(vif, why, sizeof why);
 	if (!error) {

@@ -4,10 +4,16 @@
 
 #include "devices.h"
 
-static int null_create(struct port_device *device, const char *name, int queues)
+static int null_create(struct port_device *device, const char *name)
 {
-	*device = (struct port_device){ .queue_count = queues };
+	*device = (struct port_device){ .queue_count = 1 };
 	snprintf(device->name, sizeof device->name, "%s", name);
+	return 0;
+}
+
+static int null_set_queues(struct port_device *device, int queues)
+{
+	device->queue_count = queues;
 	return 0;
 }
 
@@ -40,6 +46,7 @@ static void null_release(struct port_device *device)
 const struct port_device_class null_device_class = {
 	.kind = "null",
 	.create = null_create,
+	.set_queues = null_set_queues,
 	.set_mtu = null_set_mtu,
 	.set_carrier = null_set_carrier,
 	.get_counters = null_get_counters,

@@ -6,7 +6,8 @@
  * instance restarts wait in the TAP.
  *
  * As every backend device it has the MAC fe:ff:ff:ff:ff:ff, so that a bridge never takes it for its
- * own, and says nothing by itself: IPv6 is off on it.  Offloads are left off; the data plane (tap.c)
+ * own, and says nothing by itself: IPv6 is off on it.  It has a queue for each of the guest's, and one
+ * while no guest is connected.  Offloads are left off; the data plane (tap.c)
  * switches on what its guest can take.
  *
  * A device of that name which exists already is taken over if it is what we would have made ourselves
@@ -19,6 +20,7 @@
 #include <net/if.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -27,6 +29,7 @@
 #include "../backend/log.h"
 #include "devices.h"
 #include "net_link.h"
+#include "steering.h"
 #include "tap_holder.h"
 
 #define TUN_PATH "/dev/net/tun"
@@ -190,6 +193,19 @@ static int tap_set_carrier(struct port_device *device, int up)
 	return 0;
 }
 
+/* Without it flows are still spread, but one that changes its direction may be reordered once. */
+static void steer(const struct port_device *device)
+{
+	static bool said;
+	int error = steering_attach(device->queue_fds[0]);
+
+	if (error && !said)
+		log_warning("%s: the kernel does not take the program that keeps a flow on its queue: %s; "
+			    "frames of guests with several queues may be reordered", device->name,
+			    strerror(-error));
+	said |= error != 0;
+}
+
 static int set_up(struct port_device *device)
 {
 	int error;
@@ -199,6 +215,7 @@ static int set_up(struct port_device *device)
 		return failed(device, "make it persistent", -errno);
 	if (ioctl(device->queue_fds[0], TUNSETOFFLOAD, 0) != 0)	/* one taken over may have some */
 		return failed(device, "switch its offloads off", -errno);
+	steer(device);
 	silence_ipv6(device);
 	error = tap_set_carrier(device, 0);	/* attaching switched it on */
 	if (error)
@@ -207,16 +224,15 @@ static int set_up(struct port_device *device)
 	return error ? failed(device, "set its MAC and txqueuelen and bring it up", error) : 0;
 }
 
-static void close_queues(struct port_device *device)
+static void close_queues_from(struct port_device *device, int first)
 {
-	for (int i = 0; i < device->queue_count; i++)
-		close(device->queue_fds[i]);
-	device->queue_count = 0;
+	while (device->queue_count > first)
+		close(device->queue_fds[--device->queue_count]);
 }
 
 static void tap_forget(struct port_device *device)
 {
-	close_queues(device);
+	close_queues_from(device, 0);
 	device->ifindex = 0;
 }
 
@@ -233,20 +249,19 @@ static void tap_destroy(struct port_device *device)
 	tap_forget(device);
 }
 
-static int tap_create(struct port_device *device, const char *name, int queues)
+static int tap_create(struct port_device *device, const char *name)
 {
 	bool exists;
 	int error;
 
 	*device = (struct port_device){ 0 };
-	if (*name == '\0' || strlen(name) >= sizeof device->name || queues < 1 ||
-	    queues > PORT_QUEUES_MAX)
-		return refuse(device, -EINVAL, "'%s' with %d queues: a TAP's name has 1 to %d characters, and it "
-			      "has 1 to %d queues", name, queues, PORT_NAME_MAX - 1, PORT_QUEUES_MAX);
+	if (*name == '\0' || strlen(name) >= sizeof device->name)
+		return refuse(device, -EINVAL, "'%s': a TAP's name has 1 to %d characters", name,
+			      PORT_NAME_MAX - 1);
 	memcpy(device->name, name, strlen(name) + 1);
 	error = look(device, &exists);
-	for (int i = 0; i < queues && !error; i++)
-		error = attach_queue(device, i == 0 && !exists ? (short)IFF_TUN_EXCL : 0);
+	if (!error)
+		error = attach_queue(device, exists ? 0 : (short)IFF_TUN_EXCL);
 	if (!error)
 		error = set_up(device);
 	if (error && !exists)
@@ -254,6 +269,25 @@ static int tap_create(struct port_device *device, const char *name, int queues)
 	else if (error)
 		tap_forget(device);
 	return error;
+}
+
+/* Queues are attached only while the guest serves them: the kernel spreads frames over all that are. */
+static int tap_set_queues(struct port_device *device, int queues)
+{
+	int before = device->queue_count, error = 0;
+
+	if (queues < 1 || queues > PORT_QUEUES_MAX)
+		return refuse(device, -EINVAL, "%d queues: a TAP has 1 to %d", queues, PORT_QUEUES_MAX);
+	if (queues == before)
+		return 0;
+	close_queues_from(device, queues);
+	while (device->queue_count < queues && !error)
+		error = attach_queue(device, 0);
+	if (error) {
+		close_queues_from(device, before);
+		return error;
+	}
+	return tap_set_carrier(device, 0);	/* attaching switched it on */
 }
 
 /* --- the rest --------------------------------------------------------------------------------- */
@@ -283,6 +317,7 @@ static void tap_get_counters(const struct port_device *device, struct port_devic
 const struct port_device_class tap_device_class = {
 	.kind = "tap",
 	.create = tap_create,
+	.set_queues = tap_set_queues,
 	.set_mtu = tap_set_mtu,
 	.set_carrier = tap_set_carrier,
 	.get_counters = tap_get_counters,

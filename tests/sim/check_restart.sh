@@ -1,5 +1,5 @@
 #!/bin/bash
-# Processes that die under running traffic.  Two guests have a TCP connection through two vifs and
+# Processes that die under running traffic.  Two guests of two queues have a TCP connection through two vifs and
 # the host; instances and unetbackd are killed and ended under it.  What is shown: the connection goes on
 # (the very same, ever more bytes acknowledged), no xenbus state is written at either end, `unetback
 # show` tells of it, restarts slow down, and what changed while no unetbackd ran is made up for.
@@ -15,7 +15,7 @@ checks_begin unetback-restart
 # --- traffic --------------------------------------------------------------------------------------
 
 guest() {
-	guest_start "$1" --ip "10.78.$1.1/24" && ip addr add "10.78.$1.254/24" dev "vif$1.0" &&
+	guest_start "$1" --queues 2 --ip "10.78.$1.1/24" && ip addr add "10.78.$1.254/24" dev "vif$1.0" &&
 		ip -n "sim$1" route add default via "10.78.$1.254"
 }
 

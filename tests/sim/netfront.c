@@ -122,7 +122,6 @@ static int queue_create(struct netfront *fe, struct netfront_queue *queue, uint3
 
 int netfront_rings_create(struct netfront *fe)
 {
-	fe->queue_count = 1;
 	for (uint32_t i = 0; i < fe->queue_count; i++)
 		if (queue_create(fe, &fe->queues[i], fe->config.first_index) != 0)
 			return -1;

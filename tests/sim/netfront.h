@@ -50,6 +50,7 @@ struct netfront_frame {
 	struct iovec iov[NETFRONT_SLOTS];
 	int iov_count;
 	uint32_t length;
+	uint32_t queue;			/* of received frames: whence they came */
 	bool csum_blank, data_validated;
 	uint8_t gso_type;
 	uint16_t gso_size;
@@ -66,6 +67,7 @@ struct netfront_key { const char *name, *value; };	/* value NULL: leave the key 
 
 struct netfront_config {
 	uint32_t handle;
+	uint32_t queues;		/* wanted; 0 means 1, and the backend may have fewer */
 	uint32_t rx_requests;		/* posted at once; 0 means 256; iPXE has 4 */
 	uint32_t first_index;		/* where ring indices start, to have them wrap */
 	bool single_event;		/* one event channel though the backend could do two */
@@ -123,6 +125,7 @@ struct netfront {
 	bool frozen_rx;			/* post no more rx requests */
 	bool judge;
 	uint32_t queue_count;
+	uint32_t tx_queue;		/* whose frames are sent next: the owner's choice */
 	struct netfront_queue queues[NETFRONT_QUEUES];
 	struct netfront_stats stats;
 	uint64_t violations;
@@ -155,7 +158,7 @@ bool netfront_close(struct netfront *fe, int timeout);
 bool netfront_reopen(struct netfront *fe);	/* Initialising again, as after kexec */
 int netfront_set_state(struct netfront *fe, enum xenbus_state state);
 
-/* tx: the pages the next frame will be sent from, in order, NETFRONT_SLOTS of a page each (less
+/* tx, on queue fe->tx_queue: the pages the next frame will be sent from, in order, NETFRONT_SLOTS of a page each (less
  * if the ring is nearly full: see room), then its first @frame->length bytes are sent.  False
  * without room or rings. */
 uint32_t netfront_tx_room(const struct netfront *fe);	/* frames of any size that fit now */

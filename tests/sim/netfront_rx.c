@@ -193,7 +193,7 @@ static bool gather(struct netfront_queue *queue, uint32_t prod, struct netfront_
 static bool take_frame(struct netfront_queue *queue, uint32_t prod)
 {
 	struct netfront *fe = queue->fe;
-	struct netfront_frame frame = { 0 };
+	struct netfront_frame frame = { .queue = queue->index };
 	bool good;
 
 	if (!gather(queue, prod, &frame, &good))

@@ -9,7 +9,7 @@
 
 static struct netfront_queue *queue_of(struct netfront *fe)
 {
-	return fe->rings ? &fe->queues[0] : NULL;
+	return fe->rings ? &fe->queues[fe->tx_queue % fe->queue_count] : NULL;
 }
 
 static uint32_t ring_room(const struct netfront_tx *tx)
@@ -19,7 +19,9 @@ static uint32_t ring_room(const struct netfront_tx *tx)
 
 uint32_t netfront_tx_room(const struct netfront *fe)
 {
-	return fe->rings ? ring_room(&fe->queues[0].tx) / (NETFRONT_SLOTS + 1) : 0;
+	struct netfront_queue *queue = queue_of((struct netfront *)fe);
+
+	return queue ? ring_room(&queue->tx) / (NETFRONT_SLOTS + 1) : 0;
 }
 
 int netfront_tx_pages(struct netfront *fe, struct iovec iov[NETFRONT_SLOTS])

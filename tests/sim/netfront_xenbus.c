@@ -66,17 +66,45 @@ static void read_features(struct netfront *fe)
 	fe->csum6 = read_number(fe, b, "feature-ipv6-csum-offload", 0) && !config->no_csum6;
 	fe->backend_csum4 = !read_number(fe, b, "feature-no-csum-offload", 0);
 	fe->split = read_number(fe, b, "feature-split-event-channels", 0) && !config->single_event;
+	fe->queue_count = read_number(fe, b, "multi-queue-max-queues", 1);
+	if (fe->queue_count > config->queues)
+		fe->queue_count = config->queues;
+	if (fe->queue_count > NETFRONT_QUEUES)
+		fe->queue_count = NETFRONT_QUEUES;
+	if (fe->queue_count == 0)
+		fe->queue_count = 1;
+}
+
+/* A key of @queue: below a folder of its own if there are several (netif.h). */
+static bool write_queue_key(struct netfront *fe, xs_transaction_t t, const struct netfront_queue *queue,
+			    const char *name, uint32_t value)
+{
+	char path[64];
+
+	if (fe->queue_count == 1)
+		return write_number(fe, t, name, value);
+	snprintf(path, sizeof path, "queue-%u/%s", queue->index, name);
+	return write_number(fe, t, path, value);
 }
 
 static bool write_queue(struct netfront *fe, xs_transaction_t t, const struct netfront_queue *queue)
 {
-	bool ok = write_number(fe, t, "tx-ring-ref", queue->tx.ref) &&
-		  write_number(fe, t, "rx-ring-ref", queue->rx.ref);
+	bool ok = write_queue_key(fe, t, queue, "tx-ring-ref", queue->tx.ref) &&
+		  write_queue_key(fe, t, queue, "rx-ring-ref", queue->rx.ref);
 
 	if (fe->split)
-		return ok && write_number(fe, t, "event-channel-tx", queue->tx.port) &&
-		       write_number(fe, t, "event-channel-rx", queue->rx.port);
-	return ok && write_number(fe, t, "event-channel", queue->tx.port);
+		return ok && write_queue_key(fe, t, queue, "event-channel-tx", queue->tx.port) &&
+		       write_queue_key(fe, t, queue, "event-channel-rx", queue->rx.port);
+	return ok && write_queue_key(fe, t, queue, "event-channel", queue->tx.port);
+}
+
+static bool write_queues(struct netfront *fe, xs_transaction_t t)
+{
+	bool ok = fe->queue_count == 1 || write_number(fe, t, "multi-queue-num-queues", fe->queue_count);
+
+	for (uint32_t i = 0; ok && i < fe->queue_count; i++)
+		ok = write_queue(fe, t, &fe->queues[i]);
+	return ok;
 }
 
 static bool write_features(struct netfront *fe, xs_transaction_t t)
@@ -101,12 +129,16 @@ static bool write_features(struct netfront *fe, xs_transaction_t t)
 /* Keys of an earlier connection of the other kind would confuse the backend. */
 static void remove_stale(struct netfront *fe, xs_transaction_t t)
 {
-	static const char *const names[] = { "event-channel", "event-channel-tx",
-					     "event-channel-rx" };
+	static const char *const names[] = { "event-channel", "event-channel-tx", "event-channel-rx",
+					     "tx-ring-ref", "rx-ring-ref", "multi-queue-num-queues" };
 	char path[128];
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
 		snprintf(path, sizeof path, "%s/%s", fe->path, names[i]);
+		xs_rm(fe->xs, t, path);
+	}
+	for (uint32_t i = 0; i < NETFRONT_QUEUES; i++) {
+		snprintf(path, sizeof path, "%s/queue-%u", fe->path, i);
 		xs_rm(fe->xs, t, path);
 	}
 }
@@ -120,7 +152,7 @@ static bool write_keys(struct netfront *fe)
 		if (t == XBT_NULL)
 			return false;
 		remove_stale(fe, t);
-		ok = write_queue(fe, t, &fe->queues[0]) && write_features(fe, t);
+		ok = write_queues(fe, t) && write_features(fe, t);
 		if (xs_transaction_end(fe->xs, t, !ok))
 			return ok;
 		if (errno != EAGAIN)

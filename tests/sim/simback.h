@@ -45,6 +45,12 @@ void simback_destroy(struct simguest *guest);
 /* Until nothing is left of @domid: domain, mappings, devices, nodes, instance. */
 void simback_await_gone(uint32_t domid);
 
+/* Of one flow, one way. */
+struct simvif_flow {
+	uint32_t newest;			/* frame */
+	uint32_t queue;				/* to the guest: where it came out, counted from 1; 0: nowhere yet */
+};
+
 struct simvif {
 	struct netfront *fe;
 	uint32_t domid, handle;
@@ -53,6 +59,9 @@ struct simvif {
 	uint32_t number;			/* of the last frame sent, either way */
 	uint32_t at_host, at_guest;		/* of the last that came out */
 	uint64_t spoiled;			/* frames that came out other than they went in */
+	uint8_t flow;				/* of what is sent next: a byte of the source MAC */
+	uint64_t reordered, moved;		/* frames behind a newer one; flows that changed the queue */
+	struct simvif_flow to_guest[256], to_host[256];
 };
 
 /* xl network-attach, then the frontend, which connects when it is served. */

@@ -3,7 +3,7 @@
  * usage: simfront --domid D --netns NAME [--handle H] [--mac MAC] [--ip ADDRESS/BITS] [--ip6
  * ADDRESS/BITS]
  *		   [--mtu N] [--device NAME] [--rx-requests N] [--first-index N] [--single-event]
- *		   [--no-sg] [--no-gso] [--no-csum] [--no-rx-notify] [--check-tail]
+ *		   [--queues N] [--no-sg] [--no-gso] [--no-csum] [--no-rx-notify] [--check-tail]
  *
  * The device (eth0) is a TAP with vnet header.  Frames are read into the very pages they are sent
  * from, and written from the pages they came in, so a frame is copied by the kernel once on this
@@ -28,8 +28,9 @@
 #define BURST 64		/* frames of one direction before the other is looked at */
 
 struct simfront {
+	const struct simfront_options *options;
 	struct netfront *fe;
-	int tap, signals;
+	int taps[NETFRONT_QUEUES], signals;	/* a queue of the device for each of netfront's */
 	bool up, ended;
 	uint64_t tap_dropped;
 };
@@ -45,11 +46,11 @@ static void receive(struct netfront *fe, const struct netfront_frame *frame, voi
 		return;
 	}
 	memcpy(iov + 1, frame->iov, (size_t)frame->iov_count * sizeof *iov);
-	if (writev(front->tap, iov, frame->iov_count + 1) < 0)
+	if (writev(front->taps[frame->queue], iov, frame->iov_count + 1) < 0)
 		front->tap_dropped++;
 }
 
-/* True if there may be more. */
+/* On fe->tx_queue; true if there may be more. */
 static bool send_burst(struct simfront *front)
 {
 	struct netfront *fe = front->fe;
@@ -60,7 +61,7 @@ static bool send_burst(struct simfront *front)
 		struct netfront_frame frame = { 0 };
 		struct iovec iov[NETFRONT_SLOTS + 1] = { { &header, sizeof header } };
 		int pages = netfront_tx_pages(fe, iov + 1);
-		ssize_t got = readv(front->tap, iov, pages + 1);
+		ssize_t got = readv(front->taps[fe->tx_queue], iov, pages + 1);
 
 		if (got <= (ssize_t)sizeof header)
 			break;
@@ -105,10 +106,36 @@ static void follow_state(struct simfront *front)
 
 	if (up == front->up)
 		return;
+	for (uint32_t i = 1; i < front->options->config.queues; i++)
+		simfront_tap_attach(front->taps[i], up && i < front->fe->queue_count);
 	if (up)
-		simfront_tap_offload(front->tap, front->fe);
-	simfront_tap_carrier(front->tap, up);
+		simfront_tap_offload(front->taps[0], front->fe);
+	simfront_tap_carrier(front->taps[0], up);
 	front->up = up;
+}
+
+/* What the device has, on every queue that has room; true if there may be more. */
+static bool send_bursts(struct simfront *front)
+{
+	struct netfront *fe = front->fe;
+	bool more = false;
+
+	for (fe->tx_queue = 0; front->up && fe->tx_queue < fe->queue_count; fe->tx_queue++)
+		if (netfront_tx_room(fe) > 0)
+			more |= send_burst(front);
+	return more;
+}
+
+/* The queues of the device that may be read now. */
+static nfds_t wait_for_taps(struct simfront *front, struct pollfd fds[NETFRONT_QUEUES])
+{
+	struct netfront *fe = front->fe;
+	nfds_t count = 0;
+
+	for (fe->tx_queue = 0; front->up && fe->tx_queue < fe->queue_count; fe->tx_queue++)
+		if (netfront_tx_room(fe) > 0)
+			fds[count++] = (struct pollfd){ .fd = front->taps[fe->tx_queue], .events = POLLIN };
+	return count;
 }
 
 /* After the backend has closed on its own account, a guest comes back when it is told to: so do
@@ -118,20 +145,19 @@ static void serve(struct simfront *front)
 	bool more = false;
 
 	while (!front->ended) {
-		struct pollfd fds[4] = { { .fd = front->signals, .events = POLLIN },
+		struct pollfd fds[3 + NETFRONT_QUEUES] = { { .fd = front->signals, .events = POLLIN },
 					 { .fd = front->fe->guest->fd, .events = POLLIN },
-					 { .fd = netfront_xs_fd(front->fe), .events = POLLIN },
-					 { .fd = front->tap, .events = POLLIN } };
-		bool can_send = front->up && netfront_tx_room(front->fe) > 0;
+					 { .fd = netfront_xs_fd(front->fe), .events = POLLIN } };
+		nfds_t taps = wait_for_taps(front, fds + 3);
 
-		if (poll(fds, can_send ? 4 : 3, more ? 0 : -1) < 0 && errno != EINTR)
+		if (poll(fds, 3 + taps, more ? 0 : -1) < 0 && errno != EINTR)
 			break;
 		if (fds[0].revents)
 			take_signal(front);
 		if (fds[1].revents || fds[2].revents)
 			netfront_dispatch(front->fe);
 		follow_state(front);
-		more = front->up && can_send && send_burst(front);
+		more = send_bursts(front);
 	}
 }
 
@@ -156,6 +182,7 @@ static const struct option long_options[] = {
 	{ "ip6", required_argument, NULL, '6' },
 	{ "mtu", required_argument, NULL, 'u' },
 	{ "device", required_argument, NULL, 'D' },
+	{ "queues", required_argument, NULL, 'q' },
 	{ "rx-requests", required_argument, NULL, 'r' },
 	{ "single-event", no_argument, NULL, 's' },
 	{ "first-index", required_argument, NULL, 'f' },
@@ -173,6 +200,7 @@ static bool parse_value(struct simfront_options *options, int option)
 	case 'd': options->domid = (uint32_t)strtoul(optarg, NULL, 10); return true;
 	case 'h': options->config.handle = (uint32_t)strtoul(optarg, NULL, 10); return true;
 	case 'u': options->mtu = (unsigned int)strtoul(optarg, NULL, 10); return true;
+	case 'q': options->config.queues = (uint32_t)strtoul(optarg, NULL, 10); return true;
 	case 'r': options->config.rx_requests = (uint32_t)strtoul(optarg, NULL, 10); return true;
 	case 'f': options->config.first_index = (uint32_t)strtoul(optarg, NULL, 0); return true;
 	case 'n': options->netns = optarg; return true;
@@ -202,7 +230,8 @@ static bool parse(struct simfront_options *options, int argc, char **argv)
 				return false;
 		}
 	}
-	return optind == argc && options->domid != 0;
+	return optind == argc && options->domid != 0 && config->queues >= 1 &&
+	       config->queues <= NETFRONT_QUEUES;
 }
 
 int main(int argc, char **argv)
@@ -210,8 +239,8 @@ int main(int argc, char **argv)
 	struct simfront_options options = { .mac = "00:16:3e:00:00:01",
 					    .mtu = 1500,
 					    .device = "eth0",
-					    .config.no_tail_check = true };
-	struct simfront front = { 0 };
+					    .config = { .queues = 1, .no_tail_check = true } };
+	struct simfront front = { .options = &options };
 	struct simguest *guest;
 	bool closed;
 
@@ -222,8 +251,7 @@ int main(int argc, char **argv)
 	}
 	open_signals(&front);
 	options.config.hooks = (struct netfront_hooks){ .context = &front, .receive = receive };
-	front.tap = simfront_tap_open(&options);
-	if (front.tap < 0)
+	if (simfront_tap_open(&options, front.taps) != 0)
 		return EXIT_FAILURE;
 	guest = simguest_start(options.domid);
 	front.fe = guest ? netfront_open(guest, &options.config) : NULL;
@@ -240,6 +268,7 @@ int main(int argc, char **argv)
 	closed = closed && front.fe->violations == 0;
 	netfront_free(front.fe);
 	simguest_crash(guest);
-	close(front.tap);
+	for (uint32_t i = 0; i < options.config.queues; i++)
+		close(front.taps[i]);
 	return closed ? EXIT_SUCCESS : EXIT_FAILURE;
 }

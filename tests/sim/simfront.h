@@ -14,9 +14,11 @@ struct simfront_options {
 };
 
 /* A TAP named @options->device in the namespace, in which the process is from now on; up, with
- * addresses. Non-blocking, with struct virtio_net_hdr before each frame.  -1 with a line on
- * stderr. */
-int simfront_tap_open(const struct simfront_options *options);
+ * addresses, with as many queues as netfront may get, all but the first not attached yet.
+ * Non-blocking, with struct virtio_net_hdr before each frame.  -1 with a line on stderr. */
+int simfront_tap_open(const struct simfront_options *options, int taps[NETFRONT_QUEUES]);
+/* Whether the stack uses this queue, one of several. */
+void simfront_tap_attach(int tap, bool attached);
 /* What the namespace's stack may leave to the device; carrier. */
 void simfront_tap_offload(int tap, const struct netfront *fe);
 void simfront_tap_carrier(int tap, bool on);

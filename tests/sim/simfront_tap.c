@@ -63,21 +63,41 @@ static int configure(const struct simfront_options *options)
 	return options->ip6 ? run("ip -6 addr add %s dev %s nodad", options->ip6, device) : 0;
 }
 
-int simfront_tap_open(const struct simfront_options *options)
+static int open_queue(const struct simfront_options *options)
 {
 	struct ifreq request = { .ifr_flags = IFF_TAP | IFF_NO_PI | IFF_VNET_HDR };
-	int tap;
+	int tap = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
 
-	if (enter(options->netns) != 0)
-		return -1;
-	tap = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
 	if (tap < 0)
 		return complain("/dev/net/tun");
+	if (options->config.queues > 1)
+		request.ifr_flags |= IFF_MULTI_QUEUE;
 	snprintf(request.ifr_name, sizeof request.ifr_name, "%s", options->device);
-	if (ioctl(tap, TUNSETIFF, &request) != 0)
-		return complain(options->device);
-	simfront_tap_carrier(tap, false);
-	return configure(options) == 0 ? tap : -1;
+	return ioctl(tap, TUNSETIFF, &request) != 0 ? complain(options->device) : tap;
+}
+
+void simfront_tap_attach(int tap, bool attached)
+{
+	struct ifreq request = { .ifr_flags = attached ? IFF_ATTACH_QUEUE : IFF_DETACH_QUEUE };
+
+	/* EINVAL: it is so already. */
+	if (ioctl(tap, TUNSETQUEUE, &request) != 0 && errno != EINVAL)
+		complain("TUNSETQUEUE");
+}
+
+int simfront_tap_open(const struct simfront_options *options, int taps[NETFRONT_QUEUES])
+{
+	if (enter(options->netns) != 0)
+		return -1;
+	for (uint32_t i = 0; i < options->config.queues; i++) {
+		taps[i] = open_queue(options);
+		if (taps[i] < 0)
+			return -1;
+		if (i > 0)
+			simfront_tap_attach(taps[i], false);
+	}
+	simfront_tap_carrier(taps[0], false);
+	return configure(options);
 }
 
 void simfront_tap_offload(int tap, const struct netfront *fe)

@@ -27,10 +27,13 @@ static uint8_t byte_of(uint32_t number, uint32_t at)
 	return (uint8_t)(number * 31 + at * 7 + at / 251);
 }
 
-static void fill(uint8_t *bytes, uint32_t length, uint32_t number)
+#define FLOW_BYTE 11			/* the last of the source MAC */
+
+static void fill(uint8_t *bytes, uint32_t length, uint32_t number, uint8_t flow)
 {
 	memset(bytes, 0xff, 6);
 	memcpy(bytes + 6, "\x00\x16\x3e\x01\x02\x03", 6);
+	bytes[FLOW_BYTE] = flow;
 	bytes[12] = ETHERTYPE >> 8;
 	bytes[13] = ETHERTYPE & 0xff;
 	memcpy(bytes + 14, &number, sizeof number);
@@ -52,14 +55,21 @@ static uint32_t number_of(const uint8_t *bytes, uint32_t length)
 	return number;
 }
 
-static void take(struct simvif *vif, const uint8_t *bytes, uint32_t length, uint32_t *newest)
+static void take(struct simvif *vif, const uint8_t *bytes, uint32_t length, uint32_t *newest,
+		 struct simvif_flow flows[256], uint32_t queue)
 {
 	uint32_t number = number_of(bytes, length);
+	struct simvif_flow *flow = &flows[bytes[FLOW_BYTE]];
 
-	if (number == 0)
+	if (number == 0) {
 		vif->spoiled++;
-	else if (number > *newest)
+		return;
+	}
+	if (number > *newest)
 		*newest = number;
+	vif->reordered += number < flow->newest;
+	vif->moved += flow->queue != 0 && flow->queue != queue;
+	*flow = (struct simvif_flow){ number, queue };
 }
 
 static void at_guest(struct netfront *fe, const struct netfront_frame *frame, void *context)
@@ -71,7 +81,7 @@ static void at_guest(struct netfront *fe, const struct netfront_frame *frame, vo
 	(void)fe;
 	for (int i = 0; i < frame->iov_count; length += (uint32_t)frame->iov[i++].iov_len)
 		memcpy(bytes + length, frame->iov[i].iov_base, frame->iov[i].iov_len);
-	take(vif, bytes, length, &vif->at_guest);
+	take(vif, bytes, length, &vif->at_guest, vif->to_guest, frame->queue + 1);
 }
 
 static void at_host(struct simvif *vif)
@@ -80,14 +90,14 @@ static void at_host(struct simvif *vif)
 	ssize_t got;
 
 	while ((got = recv(vif->wire, bytes, sizeof bytes, MSG_DONTWAIT)) > 0)
-		take(vif, bytes, (uint32_t)got, &vif->at_host);
+		take(vif, bytes, (uint32_t)got, &vif->at_host, vif->to_host, 0);
 }
 
 bool simvif_send(struct simvif *vif, uint32_t length)
 {
 	static uint8_t bytes[LONGEST];
 
-	fill(bytes, length, vif->number + 1);
+	fill(bytes, length, vif->number + 1, vif->flow);
 	if (!netfront_send(vif->fe, bytes, length, NULL))
 		return false;
 	vif->number++;
@@ -99,7 +109,7 @@ static void send_to_guest(struct simvif *vif, uint32_t length)
 {
 	static uint8_t bytes[LONGEST];
 
-	fill(bytes, length, vif->number);
+	fill(bytes, length, vif->number, vif->flow);
 	if (send(vif->wire, bytes, length, 0) < 0)
 		assert_true(errno == ENOBUFS || errno == ENETDOWN || errno == ENXIO ||
 			    errno == ENODEV);
@@ -234,19 +244,35 @@ bool simvif_closed(void *context)
 	return closed;
 }
 
+/* Of every queue that there is. */
+static bool all_zero(const char *stats, const char *key)
+{
+	const char *at = strstr(stats, key);
+	bool zero = at;
+
+	for (; at; at = strstr(at, key)) {
+		at += strlen(key);
+		zero &= strtoll(at, NULL, 10) == 0;
+	}
+	return zero;
+}
+
 bool simvif_balanced(void *context)
 {
 	const struct simvif *vif = context;
+	const char *stats = simback_ask("stats", vif->name);
 
-	return simback_number("stats", vif->name, NULL, "guest_tx_unaccounted") == 0 &&
-	       simback_number("stats", vif->name, NULL, "guest_rx_unaccounted") == 0;
+	return all_zero(stats, "\"guest_tx_unaccounted\":") && all_zero(stats, "\"guest_rx_unaccounted\":");
 }
 
 bool simvif_tx_idle(void *context)
 {
 	const struct simvif *vif = context;
 
-	return !vif->fe->rings || vif->fe->queues[0].tx.req_prod == vif->fe->queues[0].tx.rsp_cons;
+	for (uint32_t i = 0; vif->fe->rings && i < vif->fe->queue_count; i++)
+		if (vif->fe->queues[i].tx.req_prod != vif->fe->queues[i].tx.rsp_cons)
+			return false;
+	return true;
 }
 
 /* --- traffic ---------------------------------------------------------------------------------- */

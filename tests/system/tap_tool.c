@@ -90,7 +90,7 @@ static int run(const char *command, const char *name, int number)
 	struct port_device *device = find(name);
 
 	if (strcmp(command, "create") == 0) {
-		int error = tap_device_class.create(device, name, 1);
+		int error = tap_device_class.create(device, name);
 
 		if (error)
 			device->name[0] = '\0';

@@ -84,7 +84,8 @@ static struct port_device created(int queues)
 {
 	struct port_device device;
 
-	assert_int_equal(CLASS->create(&device, NAME, queues), 0);
+	assert_int_equal(CLASS->create(&device, NAME), 0);
+	assert_int_equal(CLASS->set_queues(&device, queues), 0);
 	return device;
 }
 
@@ -199,7 +200,7 @@ static void forgotten_device_is_taken_over(void **state)
 	(void)state;
 	CLASS->forget(&device);
 	assert_true(exists());
-	assert_int_equal(CLASS->create(&again, NAME, 1), 0);
+	assert_int_equal(CLASS->create(&again, NAME), 0);
 	SAME("ifindex", again.ifindex, ifindex);
 	assert_int_equal(net_link_get(NAME, &link), 0);
 	SAME("queues held", link.tun.queues, 1);
@@ -243,14 +244,14 @@ static void busy_device_is_refused(void **state)
 	(void)state;
 	CLASS->forget(&device);
 	pid = start_holder("some-emulator", &stop);
-	assert_int_equal(CLASS->create(&device, NAME, 1), -EBUSY);
+	assert_int_equal(CLASS->create(&device, NAME), -EBUSY);
 	snprintf(wanted, sizeof wanted, "the TAP is served by another program (pid %d, some-emulator); stop it",
 		 (int)pid);
 	assert_string_equal(device.reason, wanted);
 	SAME("queues", device.queue_count, 0);
 	close(stop);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_int_equal(CLASS->create(&device, NAME, 1), 0);
+	assert_int_equal(CLASS->create(&device, NAME), 0);
 	CLASS->destroy(&device);
 }
 
@@ -270,7 +271,7 @@ static void ending_instance_is_waited_for(void **state)
 		_exit(0);
 	}
 	close(stop);				/* the closer has the last copy */
-	assert_int_equal(CLASS->create(&device, NAME, 1), 0);
+	assert_int_equal(CLASS->create(&device, NAME), 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(waitpid(closer, &status, 0), closer);
 	CLASS->destroy(&device);
@@ -304,7 +305,7 @@ static void foreign_devices_are_left_alone(void **state)
 			close(fd);
 		logged[0] = '\0';
 		assert_int_equal(net_link_get(NAME, &before), 0);
-		SAME(rows[i].what, CLASS->create(&device, NAME, 1), rows[i].error);
+		SAME(rows[i].what, CLASS->create(&device, NAME), rows[i].error);
 		assert_int_equal(net_link_get(NAME, &after), 0);
 		assert_memory_equal(&before.tun, &after.tun, sizeof before.tun);
 		assert_memory_equal(before.mac, after.mac, sizeof before.mac);
@@ -322,7 +323,7 @@ static void other_kinds_are_refused(void **state)
 	(void)state;
 	if (system("ip link add " NAME " type veth peer name other") != 0)
 		skip();
-	assert_int_equal(CLASS->create(&device, NAME, 1), -EEXIST);
+	assert_int_equal(CLASS->create(&device, NAME), -EEXIST);
 	assert_true(exists());
 	CLASS->destroy(&device);
 	assert_true(exists());
@@ -330,17 +331,50 @@ static void other_kinds_are_refused(void **state)
 
 static void absurd_arguments(void **state)
 {
-	static const struct { const char *name; int queues; } rows[] = {
-		{ "", 1 }, { "a-name-of-16-char", 1 }, { NAME, 0 }, { NAME, PORT_QUEUES_MAX + 1 },
-		{ NAME, -1 },
-	};
+	static const char *const names[] = { "", "a-name-of-16-char" };
+	static const int queues[] = { 0, PORT_QUEUES_MAX + 1, -1 };
 	struct port_device device;
 
 	(void)state;
-	for (size_t i = 0; i < COUNT_OF(rows); i++)
-		SAME(rows[i].name, CLASS->create(&device, rows[i].name, rows[i].queues), -EINVAL);
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		SAME(names[i], CLASS->create(&device, names[i]), -EINVAL);
 	assert_false(exists());
 	assert_int_equal(CLASS->set_carrier(&device, 1), -EBADF);
+	CLASS->destroy(&device);
+	device = created(2);
+	for (size_t i = 0; i < COUNT_OF(queues); i++) {
+		SAME("queues", CLASS->set_queues(&device, queues[i]), -EINVAL);
+		assert_non_null(strstr(device.reason, "a TAP has 1 to 8"));
+	}
+	SAME("left", device.queue_count, 2);
+	CLASS->destroy(&device);
+}
+
+static int queues_of_device(void)
+{
+	struct net_link link;
+
+	assert_int_equal(net_link_get(NAME, &link), 0);
+	return (int)link.tun.queues;
+}
+
+/* As a guest connects with more, fewer and as many; each is held, none beyond, and the carrier stays off
+ * until it is said to be on. */
+static void queues_come_and_go(void **state)
+{
+	static const int counts[] = { 1, 4, 8, 2, 2, 3, 1 };
+	struct port_device device = created(1);
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(counts); i++) {
+		assert_int_equal(CLASS->set_queues(&device, counts[i]), 0);
+		SAME("held", device.queue_count, counts[i]);
+		SAME("attached", queues_of_device(), counts[i]);
+		assert_true(carrier_becomes(false));
+	}
+	assert_int_equal(CLASS->set_carrier(&device, 1), 0);
+	assert_int_equal(CLASS->set_queues(&device, 1), 0);	/* as it was: nothing changes */
+	assert_true(carrier_becomes(true));
 	CLASS->destroy(&device);
 }
 
@@ -377,7 +411,7 @@ static void null_has_no_device(void **state)
 	struct port_device device;
 
 	(void)state;
-	assert_int_equal(null_device_class.create(&device, NAME, 1), 0);
+	assert_int_equal(null_device_class.create(&device, NAME), 0);
 	SAME("ifindex", device.ifindex, 0);
 	assert_false(exists());
 	assert_int_equal(null_device_class.set_carrier(&device, 1), 0);
@@ -399,6 +433,7 @@ int main(void)
 		cmocka_unit_test_setup(foreign_devices_are_left_alone, enter_namespace),
 		cmocka_unit_test_setup(other_kinds_are_refused, enter_namespace),
 		cmocka_unit_test_setup(absurd_arguments, enter_namespace),
+		cmocka_unit_test_setup(queues_come_and_go, enter_namespace),
 		cmocka_unit_test_setup(drops_are_counted, enter_namespace),
 		cmocka_unit_test_setup(null_has_no_device, enter_namespace),
 	};

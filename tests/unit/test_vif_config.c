@@ -8,7 +8,7 @@ static struct vif_config good(void)
 		.version = VIF_CONFIG_VERSION, .guest = 7, .self = 0, .handle = 1, .slot = 2,
 		.name = "vif7.1", .port_kind = "tap", .features = VIF_F_ALL, .mtu = 1500,
 		.queue_count = 2,
-		.queues = { { 8, 9, 1, 2 }, { 10, 11, 3, 3 } },
+		.queues = { { 8, 9, 21, 22 }, { 10, 11, 23, 23 } },
 		.live.limits = { QUEUE_FRAMES_DEFAULT, QUEUE_BYTES_DEFAULT, QUEUE_AGE_MS_DEFAULT },
 		.guest_tx_pages = 96, .guest_rx_granted_bytes = 64 * 4096,
 	};
@@ -98,6 +98,8 @@ static void longer_name(struct vif_config *c) { strcpy(c->name, "vif7.1x"); }
 static void no_kind(struct vif_config *c) { c->port_kind[0] = '\0'; }
 static void endless_kind(struct vif_config *c) { memset(c->port_kind, 't', sizeof c->port_kind); }
 static void same_refs(struct vif_config *c) { c->queues[1].rx_ring_ref = c->queues[1].tx_ring_ref; }
+static void refs_across(struct vif_config *c) { c->queues[1].rx_ring_ref = c->queues[0].tx_ring_ref; }
+static void ports_across(struct vif_config *c) { c->queues[1].tx_port = c->queues[0].rx_port; }
 static void huge_handle(struct vif_config *c) { c->handle = 65536; }
 
 static const struct { const char *why; void (*spoil)(struct vif_config *); } bad[] = {
@@ -114,7 +116,9 @@ static const struct { const char *why; void (*spoil)(struct vif_config *); } bad
 	{ "name is not vif7.1", endless_name },
 	{ "port_kind is empty or too long", no_kind },
 	{ "port_kind is empty or too long", endless_kind },
-	{ "queue 1: tx-ring-ref and rx-ring-ref are both 10, they must differ", same_refs },
+	{ "ring reference 10 is both queue 1's tx and queue 1's rx, they must differ", same_refs },
+	{ "ring reference 8 is both queue 0's tx and queue 1's rx, they must differ", refs_across },
+	{ "event channel 22 is both queue 0's and queue 1's, they must differ", ports_across },
 	{ "handle is 65536, must be 0 to 65535", huge_handle },
 };
 

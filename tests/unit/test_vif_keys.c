@@ -4,7 +4,8 @@
 #include "../../backend/vif_keys.c"
 #include "unit.h"
 
-#define KEYS_MAX 24
+#define KEYS_MAX 48
+#define QUEUES_MAX 4
 #define NONE ((const char *)-1)		/* the key is not there */
 
 struct store_key { enum vif_key_side side; const char *key, *value; int error; };
@@ -77,7 +78,7 @@ static int read_config(void)
 {
 	memset(&config, 0x5a, sizeof config);
 	why[0] = '\0';
-	return vif_keys_read(read_store, &store, &config, why, sizeof why);
+	return vif_keys_read(read_store, &store, QUEUES_MAX, &config, why, sizeof why);
 }
 
 static void the_toolstack_says_the_mac(void **state)
@@ -223,13 +224,109 @@ static void a_read_that_fails_is_told_apart(void **state)
 	}
 }
 
+/* As a guest with @count queues has it; what an earlier connection left beside them means nothing. */
+static void queues(uint32_t count)
+{
+	static const char *const names[] = { "tx-ring-ref", "rx-ring-ref", "event-channel-tx", "event-channel-rx" };
+	static char keys_of[32][32], values_of[32][8], number[12];
+
+	snprintf(number, sizeof number, "%u", count);
+	put("multi-queue-num-queues", number);
+	for (uint32_t i = 0; i < count * 4; i++) {
+		snprintf(keys_of[i], sizeof keys_of[i], "queue-%u/%s", i / 4, names[i % 4]);
+		snprintf(values_of[i], sizeof values_of[i], "%u", 100 + i);
+		put(keys_of[i], values_of[i]);
+	}
+}
+
+static void several_queues(void **state)
+{
+	(void)state;
+	for (uint32_t count = 2; count <= QUEUES_MAX; count++) {
+		modern_frontend();
+		queues(count);
+		assert_int_equal(read_config(), 0);
+		SAME("count", config.queue_count, count);
+		for (uint32_t i = 0; i < count; i++) {
+			SAME("tx ref", config.queues[i].tx_ring_ref, 100 + 4 * i);
+			SAME("rx port", config.queues[i].rx_port, 103 + 4 * i);
+		}
+	}
+}
+
+static void one_queue_needs_no_folder(void **state)
+{
+	(void)state;
+	modern_frontend();
+	put("multi-queue-num-queues", "1");
+	assert_int_equal(read_config(), 0);
+	SAME("count", config.queue_count, 1);
+	SAME("tx ref", config.queues[0].tx_ring_ref, 9);
+}
+
+static void bad_queues_are_refused_by_name(void **state)
+{
+	static const struct { const char *key, *value, *why; } rows[] = {
+		{ "multi-queue-num-queues", "0", "multi-queue-num-queues is '0', must be a number from 1 to 4" },
+		{ "multi-queue-num-queues", "5", "multi-queue-num-queues is '5', must be a number from 1 to 4" },
+		{ "multi-queue-num-queues", "4 ", "multi-queue-num-queues is '4 ', must be a number from 1 to 4" },
+		{ "multi-queue-num-queues", "four",
+		  "multi-queue-num-queues is 'four', must be a number from 1 to 4" },
+		{ "multi-queue-num-queues", "4294967297",
+		  "multi-queue-num-queues is '4294967297', must be a number from 1 to 4" },
+		{ "queue-2/tx-ring-ref", NONE,
+		  "queue-2/tx-ring-ref is missing, must be a number from 1 to 4294967295" },
+		{ "queue-3/rx-ring-ref", "-1",
+		  "queue-3/rx-ring-ref is '-1', must be a number from 1 to 4294967295" },
+		{ "queue-1/event-channel-rx", NONE,
+		  "queue-1/event-channel-rx is missing, must be a number from 1 to 131071" },
+		{ "queue-1/event-channel-tx", "107",
+		  "queue-1/event-channel-tx and event-channel-rx are both 107, they must differ" },
+		{ "queue-0/rx-ring-ref", "100",
+		  "queue-0/tx-ring-ref and rx-ring-ref are both 100, they must differ" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		modern_frontend();
+		queues(4);
+		put(rows[i].key, rows[i].value);
+		SAME(rows[i].why, read_config(), -EINVAL);
+		assert_string_equal(why, rows[i].why);
+	}
+}
+
+static void the_toolstack_limits_the_queues(void **state)
+{
+	static const struct { const char *value; int error; uint32_t queues_max; } rows[] = {
+		{ NONE, 0, 3 }, { "1", 0, 1 }, { "8", 0, 8 }, { "9", -EINVAL, 0 }, { "0", -EINVAL, 0 },
+		{ "", -EINVAL, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		uint32_t queues_max = 3;
+
+		modern_frontend();
+		put_in(VIF_KEY_BACKEND, "unetback-queues", rows[i].value);
+		SAME(rows[i].value == NONE ? "none" : rows[i].value,
+		     vif_keys_read_queues_max(read_store, &store, &queues_max, why, sizeof why), rows[i].error);
+		if (rows[i].error == 0)
+			SAME(rows[i].value == NONE ? "none" : rows[i].value, queues_max, rows[i].queues_max);
+	}
+}
+
 /* A guest may change its keys between our reads: each is read once, and what was read counts. */
 static void each_key_is_read_once(void **state)
 {
 	(void)state;
 	modern_frontend();
 	assert_int_equal(read_config(), 0);
-	assert_int_equal(reads, COUNT_OF(keys) + 1);		/* and the MAC */
+	assert_int_equal(reads, COUNT_OF(keys) + COUNT_OF(queue_keys) + 2);	/* queues, MAC */
+	reads = 0;
+	queues(3);
+	assert_int_equal(read_config(), 0);
+	assert_int_equal(reads, COUNT_OF(keys) + 3 * COUNT_OF(queue_keys) + 2);
 }
 
 /* --- keys together ---------------------------------------------------------------------------- */
@@ -384,7 +481,7 @@ static void a_short_reason_is_cut_not_overrun(void **state)
 	modern_frontend();
 	put("tx-ring-ref", "nonsense");
 	memset(small, '!', sizeof small);
-	assert_int_equal(vif_keys_read(read_store, &store, &config, small, sizeof small - 1), -EINVAL);
+	assert_int_equal(vif_keys_read(read_store, &store, QUEUES_MAX, &config, small, sizeof small - 1), -EINVAL);
 	assert_int_equal(strlen(small), sizeof small - 2);
 	assert_int_equal(small[sizeof small - 1], '!');
 }
@@ -396,6 +493,7 @@ static void the_offer_is_what_we_can_do(void **state)
 		{ "feature-sg", "1" }, { "feature-gso-tcpv4", "1" }, { "feature-gso-tcpv6", "1" },
 		{ "feature-ipv6-csum-offload", "1" }, { "feature-rx-copy", "1" },
 		{ "feature-rx-flip", "0" }, { "feature-split-event-channels", "1" },
+		{ "multi-queue-max-queues", NULL },
 	};
 	size_t count = 0;
 
@@ -403,7 +501,7 @@ static void the_offer_is_what_we_can_do(void **state)
 	for (const struct vif_offer *offer = vif_offers; offer->name; offer++, count++) {
 		assert_true(count < COUNT_OF(rows));
 		assert_string_equal(offer->name, rows[count].name);
-		assert_string_equal(offer->value, rows[count].value);
+		assert_true(offer->value == rows[count].value || strcmp(offer->value, rows[count].value) == 0);
 	}
 	assert_int_equal(count, COUNT_OF(rows));
 }
@@ -417,6 +515,10 @@ int main(void)
 		cmocka_unit_test(each_key_keeps_its_range),
 		cmocka_unit_test(reasons_name_key_value_and_range),
 		cmocka_unit_test(a_read_that_fails_is_told_apart),
+		cmocka_unit_test(several_queues),
+		cmocka_unit_test(one_queue_needs_no_folder),
+		cmocka_unit_test(bad_queues_are_refused_by_name),
+		cmocka_unit_test(the_toolstack_limits_the_queues),
 		cmocka_unit_test(each_key_is_read_once),
 		cmocka_unit_test(rings_and_channels_must_make_sense),
 		cmocka_unit_test(a_frontend_that_flips_pages_is_told_so),

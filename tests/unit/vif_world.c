@@ -24,14 +24,24 @@ static void note(const char *format, ...)
 
 /* --- devices ---------------------------------------------------------------------------------- */
 
-static int device_create(struct port_device *device, const char *name, int queues)
+static int device_create(struct port_device *device, const char *name)
 {
-	*device = (struct port_device){ .queue_count = queues, .ifindex = 1 };
+	*device = (struct port_device){ .queue_count = 1, .ifindex = 1 };
 	snprintf(device->reason, sizeof device->reason, "somebody has it");
 	if (world.fail_create)
 		return world.fail_create;
 	snprintf(device->name, sizeof device->name, "%s", name);
 	note("+%s", name);
+	return 0;
+}
+
+static int device_set_queues(struct port_device *device, int queues)
+{
+	if (world.fail_queues)
+		return world.fail_queues;
+	if (queues != device->queue_count)
+		note("q%d", queues);
+	device->queue_count = queues;
 	return 0;
 }
 
@@ -66,7 +76,7 @@ static void device_forget(struct port_device *device)
 }
 
 static const struct port_device_class device_class = {
-	.kind = "fake", .create = device_create, .set_mtu = device_set_mtu,
+	.kind = "fake", .create = device_create, .set_queues = device_set_queues, .set_mtu = device_set_mtu,
 	.set_carrier = device_set_carrier, .get_counters = device_get_counters,
 	.destroy = device_destroy, .forget = device_forget,
 };
@@ -150,6 +160,7 @@ void world_start(void)
 {
 	const struct vifs_settings settings = {
 		.store = store, .self = WORLD_SELF, .device_class = &device_class, .has_device_fds = true,
+		.queues_max = WORLD_QUEUES_MAX,
 		.limits = { QUEUE_FRAMES_DEFAULT, QUEUE_BYTES_DEFAULT, QUEUE_AGE_MS_DEFAULT },
 		.guest_tx_pages = 96, .guest_rx_granted_bytes = 4096, .serves = serves,
 	};
@@ -305,6 +316,20 @@ void front_keys(unsigned int guest, unsigned int handle)
 
 	for (size_t i = 0; i < COUNT_OF(keys); i++)
 		front_set(guest, handle, keys[i][0], keys[i][1]);
+}
+
+void front_queues(unsigned int guest, unsigned int handle, unsigned int count)
+{
+	static const char *const names[] = { "tx-ring-ref", "rx-ring-ref", "event-channel-tx", "event-channel-rx" };
+	char key[40], value[12];
+
+	snprintf(value, sizeof value, "%u", count);
+	front_set(guest, handle, "multi-queue-num-queues", value);
+	for (unsigned int i = 0; i < count * COUNT_OF(names); i++) {
+		snprintf(key, sizeof key, "queue-%u/%s", i / 4, names[i % 4]);
+		snprintf(value, sizeof value, "%u", 20 + i);
+		front_set(guest, handle, count == 1 ? names[i] : key, value);
+	}
 }
 
 void front_state(unsigned int guest, unsigned int handle, unsigned int state)

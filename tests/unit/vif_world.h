@@ -5,6 +5,7 @@
  *
  *	+vifD.N		device made		-vifD.N		device destroyed
  *	~vifD.N		device given up, stays	mtuN, up, down	set_mtu, carrier
+ *	qN		device set to another number of queues
  *	sN		state N written		eN		an error node written for handle N
  *	on, off		supervisor asked to connect, to disconnect
  *	gone		supervisor told that the guest has no more vifs
@@ -16,12 +17,13 @@
 #include "../../backend/vif.h"
 
 #define WORLD_SELF 5		/* a driver domain */
+#define WORLD_QUEUES_MAX 4	/* offered to every guest */
 
 struct vif_world {
 	struct vifs *vifs;
 	struct mono now;
 	bool answers;			/* the supervisor answers connect and disconnect at once */
-	int fail_create, fail_mtu, fail_connect;	/* -errno */
+	int fail_create, fail_queues, fail_mtu, fail_connect;	/* -errno */
 	const char *fail_rings;		/* connect is answered by failed() with this reason */
 	bool (*serves)(uint16_t guest, uint32_t handle);	/* NULL: all */
 	struct vif_config config;	/* of the last connect */
@@ -44,6 +46,8 @@ void tool_remove(unsigned int guest, unsigned int handle);	/* both ends */
 
 /* A frontend. */
 void front_keys(unsigned int guest, unsigned int handle);	/* those of a modern one */
+/* Writes @count queues where netif.h wants them, with references and ports of their own. */
+void front_queues(unsigned int guest, unsigned int handle, unsigned int count);
 void front_set(unsigned int guest, unsigned int handle, const char *key, const char *value);
 void front_state(unsigned int guest, unsigned int handle, unsigned int state);
 void front_gone(unsigned int guest, unsigned int handle);
