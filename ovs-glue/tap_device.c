@@ -197,7 +197,7 @@ static int tap_set_carrier(struct port_device *device, int up)
 static void steer(const struct port_device *device)
 {
 	static bool said;
-	int error = steering_attach(device->queue_fds[0]);
+	int error = steering_by_flow(device->queue_fds[0]);
 
 	if (error && !said)
 		log_warning("%s: the kernel does not take the program that keeps a flow on its queue: %s; "

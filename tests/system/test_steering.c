@@ -2,16 +2,20 @@
  *
  * Frames are sent into the TAP by a packet socket, as a bridge would, and read from the queues the guest
  * would serve.  Each test runs in a network namespace of its own; needs root. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <linux/if_packet.h>
 #include <net/if.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "../../ovs-glue/devices.h"
+#include "../../ovs-glue/steering.h"
 #include "../../backend/log.h"
 #include "../unit/unit.h"
 
@@ -225,19 +229,113 @@ static void short_frames_go_somewhere(void **state)
 	}
 }
 
+static void a_flow_stays(int queues)
+{
+	for (unsigned int flow = 0; flow < FLOWS; flow++) {
+		int first = queue_of(TCP4, flow, 0);
+
+		assert_true(first < queues);
+		SAME("queue", queue_of(TCP4, flow, 1), first);
+	}
+}
+
 static void as_many_queues_as_there_are(void **state)
 {
 	(void)state;
 	for (int queues = 1; queues <= QUEUES; queues++) {
 		assert_int_equal(tap_device_class.set_queues(&device, queues), 0);
 		carry();
-		for (unsigned int flow = 0; flow < FLOWS; flow++) {
-			int first = queue_of(TCP4, flow, 0);
-
-			assert_true(first < queues);
-			SAME("queue", queue_of(TCP4, flow, 1), first);
-		}
+		a_flow_stays(queues);
 	}
+}
+
+/* --- a guest's own hash ----------------------------------------------------------------------- */
+
+/* Microsoft's verification suite for Receive Side Scaling: the key, and what frames hash to. */
+static const uint8_t key[STEERING_KEY_BYTES] = {
+	0x6d, 0x5a, 0x56, 0xda, 0x25, 0x5b, 0x0e, 0xc2, 0x41, 0x67, 0x25, 0x3d, 0x43, 0xa3, 0x8f, 0xb0,
+	0xd0, 0xca, 0x2b, 0xcb, 0xae, 0x7b, 0x30, 0xb4, 0x77, 0xcb, 0x2d, 0xa3, 0x80, 0x30, 0xf2, 0x0c,
+	0x6a, 0x42, 0xb7, 0x3b, 0xbe, 0xac, 0x01, 0xfa,
+};
+
+static const struct vector {
+	const char *from, *to;
+	uint16_t from_port, to_port;
+	uint32_t addresses, with_ports;		/* hashes */
+} vectors[] = {
+	{ "66.9.149.187", "161.142.100.80", 2794, 1766, 0x323e8fc2, 0x51ccc178 },
+	{ "199.92.111.2", "65.69.140.83", 14230, 4739, 0xd718262a, 0xc626b0ea },
+	{ "24.19.198.95", "12.22.207.184", 12898, 38024, 0xd2d0a5de, 0x5c2b394a },
+	{ "38.27.205.30", "209.142.163.6", 48228, 2217, 0x82989176, 0xafc7327f },
+	{ "153.39.163.191", "202.188.127.2", 44251, 1303, 0x5d1809c5, 0x10e828a2 },
+	{ "3ffe:2501:200:1fff::7", "3ffe:2501:200:3::1", 2794, 1766, 0x2cc18cd5, 0x40207d3d },
+	{ "3ffe:501:8::260:97ff:fe40:efab", "ff02::1", 14230, 4739, 0x0f0c461c, 0xdde51bbf },
+	{ "3ffe:1900:4545:3:200:f8ff:fe21:67cf", "fe80::200:f8ff:fe21:67cf", 44251, 38024, 0x4b61e985,
+	  0x02d1feef },
+};
+
+static void send_vector(const struct vector *vector, uint8_t protocol)
+{
+	bool ipv6 = strchr(vector->from, ':');
+	uint8_t bytes[128], *ip = bytes + 14, *ports;
+	uint16_t from_port = htons(vector->from_port), to_port = htons(vector->to_port);
+
+	make(bytes, ipv6 ? TCP6 : TCP4, 0, 0);
+	ip[ipv6 ? 6 : 9] = protocol;
+	assert_int_equal(inet_pton(ipv6 ? AF_INET6 : AF_INET, vector->from, ip + (ipv6 ? 8 : 12)), 1);
+	assert_int_equal(inet_pton(ipv6 ? AF_INET6 : AF_INET, vector->to, ip + (ipv6 ? 24 : 16)), 1);
+	ports = ip + (ipv6 ? 40 : 20);
+	memcpy(ports, &from_port, 2);
+	memcpy(ports + 2, &to_port, 2);
+	assert_int_equal(send(wire, bytes, 120, 0), 120);
+}
+
+/* Each bit of a hash is asked for: the mapping's size is 128, and its entries are the bits, two at a time. */
+static void the_guests_hash_decides(void **state)
+{
+	struct steering_hash hash = { .mapping_size = STEERING_MAPPING_MAX };
+	int map = -1;
+
+	(void)state;
+	memcpy(hash.key, key, sizeof key);
+	for (unsigned int shift = 0; shift < 6; shift += 2)
+		for (size_t i = 0; i < COUNT_OF(vectors); i++) {
+			for (unsigned int entry = 0; entry < STEERING_MAPPING_MAX; entry++)
+				hash.mapping[entry] = (uint8_t)(entry >> shift) % QUEUES;
+			hash.types = STEERING_HASH_IPV4 | STEERING_HASH_IPV6;
+			assert_int_equal(steering_by_guest(device.queue_fds[0], &hash, &map), 0);
+			send_vector(&vectors[i], 6);
+			SAME(vectors[i].from, next_queue(), vectors[i].addresses % 128 >> shift & 3);
+			hash.types |= STEERING_HASH_IPV4_TCP | STEERING_HASH_IPV6_TCP;
+			assert_int_equal(steering_by_guest(device.queue_fds[0], &hash, &map), 0);
+			send_vector(&vectors[i], 6);
+			SAME(vectors[i].from, next_queue(), vectors[i].with_ports % 128 >> shift & 3);
+			send_vector(&vectors[i], 17);
+			SAME(vectors[i].from, next_queue(), vectors[i].addresses % 128 >> shift & 3);
+		}
+	close(map);
+}
+
+/* Modulo 3 there is no bit that does not count. */
+static void without_a_mapping_it_is_modulo(void **state)
+{
+	struct steering_hash hash = { .queues = 3, .types = STEERING_HASH_IPV4_TCP | STEERING_HASH_IPV6_TCP };
+	int map = -1;
+
+	(void)state;
+	memcpy(hash.key, key, sizeof key);
+	assert_int_equal(tap_device_class.set_queues(&device, 3), 0);
+	carry();
+	assert_int_equal(steering_by_guest(device.queue_fds[0], &hash, &map), 0);
+	for (size_t i = 0; i < COUNT_OF(vectors); i++) {
+		send_vector(&vectors[i], 6);
+		SAME(vectors[i].from, next_queue(), vectors[i].with_ports % 3);
+		send_vector(&vectors[i], 17);		/* not hashed */
+		SAME(vectors[i].from, next_queue(), 0);
+	}
+	close(map);
+	assert_int_equal(steering_by_flow(device.queue_fds[0]), 0);
+	a_flow_stays(3);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -249,6 +347,8 @@ int main(void)
 		TEST(the_guests_answers_move_nothing),
 		TEST(short_frames_go_somewhere),
 		TEST(as_many_queues_as_there_are),
+		TEST(the_guests_hash_decides),
+		TEST(without_a_mapping_it_is_modulo),
 	};
 
 	if (geteuid() != 0) {
