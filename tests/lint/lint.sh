@@ -77,6 +77,19 @@ rule_cli() {
 }
 break_cli() { echo '#include "../backend/vif_state.h"' >tools/unetback.c; }
 
+text_protocol="tests named in docs/protocol.md exist"
+rule_protocol() {
+	local name file
+	[ -e docs/protocol.md ] || return
+	# shellcheck disable=SC2016	# Markdown's quotes
+	grep -oE '`(test|fuzz|check)_[a-z_0-9]+(\.sh)?(:[a-z_0-9]+)?`' docs/protocol.md | tr -d '`' | sort -u |
+		while IFS=: read -r file name; do
+			find tests -name "${file%.sh}.*" -print -quit | grep -q . || { echo "no tests/*/$file"; continue; }
+			[ -z "$name" ] || grep -rqsw "$name" --include="$file*" tests || echo "$file: no $name"
+		done
+}
+break_protocol() { echo "\`test_vif_keys:no_such_test\`" >docs/protocol.md; }
+
 text_sim="nothing outside tests/ sees the simulator, except the bench"
 rule_sim() { includes backend ovs-glue tools | grep ' tests/' | grep -v '^tools/unetback-bench'; }
 break_sim() { echo '#include "../tests/sim/world.h"' >backend/ring.c; }
@@ -177,7 +190,7 @@ rule_man() {
 }
 break_man() { printf '.TH X 8\n.SH NAME\nx \\- y\n.SH EXAMPLES\n.nosuchmacro\n' >docs/man/x.8; }
 
-RULES='backend glue cli sim shared functions files sleep dead todo tabs typedef opening shellcheck man'
+RULES='backend glue cli sim protocol shared functions files sleep dead todo tabs typedef opening shellcheck man'
 
 # --- running --------------------------------------------------------------------------------------
 

@@ -69,6 +69,14 @@ attach_vif() {
     xl network-attach "$1" "${parts[@]}"
 }
 
+# --- counters ---------------------------------------------------------------------------------
+
+# stats NAME FILTER : what jq makes of the stats of the queues of the guest's vif
+stats() {
+    unetback --format=json stats "vif$(xl domid "$1").0" |
+        jq -e "[.[] | to_entries[] | select(.key | startswith(\"queue-\")) | .value] | $2"
+}
+
 # --- nothing left ----------------------------------------------------------------------------
 # Each fails, and prints what is there, when something is left of a guest or a vif.
 

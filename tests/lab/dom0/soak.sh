@@ -48,12 +48,6 @@ stream() {
     grep -E '(sender|receiver)$' /run/soak | sed 's/^/#   /'
 }
 
-# stats NAME FILTER : what jq makes of the stats of the queues of the guest's vif
-stats() {
-    unetback --format=json stats "vif$(xl domid "$1").0" |
-        jq -e "[.[] | to_entries[] | select(.key | startswith(\"queue-\")) | .value] | $2"
-}
-
 # all_queues NAME CONDITION : holds for every queue, and there is one
 all_queues() { stats "$1" "length > 0 and all(.[]; $2)" || { stats "$1" .; return 1; }; }
 
