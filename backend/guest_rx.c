@@ -170,6 +170,10 @@ static int plan(struct guest_rx *rx)
 			break;
 		if (gcopy_room(rx->copy) < 2 * data_slots(frame))
 			break;
+		if (!limiter_allows(&rx->limiter, frame->length)) {
+			state_add(&rx->state->rx_no_credit, 1);
+			break;
+		}
 		rx_queue_pop(&rx->queue);
 		verdict = offload_to_guest(frame, rx->features, &offload);
 		if (verdict != GUEST_RX_DELIVERED) {
@@ -252,7 +256,7 @@ bool guest_rx_arm(struct guest_rx *rx)
 	const struct frame *frame = rx_queue_peek(&rx->queue, 0);
 	int available;
 
-	if (!frame)
+	if (!frame || limiter_waits(&rx->limiter))
 		return false;
 	available = ring_rx_arm(&rx->ring, slots_needed(frame));
 	if (available >= 0 && (uint32_t)available < slots_needed(frame)) {

@@ -7,6 +7,7 @@
 
 #include "events.h"
 #include "gcopy.h"
+#include "limiter.h"
 #include "offload.h"
 #include "port.h"
 #include "ring.h"
@@ -32,6 +33,7 @@ struct guest_rx {
 	struct port *port;
 	struct queue_state *state;
 	uint32_t features;		/* VIF_F_* of the guest */
+	struct limiter limiter;		/* what the guest may be sent; frames beyond it stay queued */
 
 	/* Of the poll in hand. */
 	int frame_count;

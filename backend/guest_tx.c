@@ -26,6 +26,7 @@ struct tx_packet {
 	int slot_count;
 	int extra_count;		/* they stand behind the first slot */
 	uint32_t requests;		/* slots and extras */
+	uint32_t length;		/* bytes of the frame, as its first slot says */
 	bool has_gso, is_control;
 	struct netif_extra_info gso;
 	enum guest_tx_verdict verdict;	/* GUEST_TX_SENT so far, or why it is dropped */
@@ -170,7 +171,7 @@ static int read_packet(struct guest_tx *tx, struct tx_packet *packet, uint32_t a
 	packet->has_gso = packet->is_control = false;
 	packet->verdict = GUEST_TX_SENT;
 	ring_tx_fetch(&tx->ring, 0, &packet->slots[0]);
-	total = packet->slots[0].size;
+	total = packet->length = packet->slots[0].size;
 	if (packet->slots[0].flags & NETTXF_extra_info)
 		error = read_extras(tx, packet, available);
 	if (!error && !packet->is_control)
@@ -272,6 +273,11 @@ static int collect(struct guest_tx *tx)
 		error = read_packet(tx, &packet, (uint32_t)available);
 		if (error)
 			return error;
+		if (packet.verdict == GUEST_TX_SENT && !packet.is_control &&
+		    !limiter_allows(&tx->limiter, packet.length)) {
+			state_add(&tx->state->tx_no_credit, 1);
+			break;
+		}
 		ring_tx_consume(&tx->ring, packet.requests);
 		available -= (int)packet.requests;
 		state_add(&tx->state->tx_frames, 1);
@@ -394,6 +400,8 @@ int guest_tx_poll(struct guest_tx *tx)
 
 bool guest_tx_arm(struct guest_tx *tx)
 {
+	if (limiter_waits(&tx->limiter))
+		return false;
 	/* A count that makes no sense is left to the next poll, which says so. */
 	return ring_tx_arm(&tx->ring, 1) != 0;
 }

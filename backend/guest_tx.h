@@ -8,6 +8,7 @@
 #include "events.h"
 #include "frame.h"
 #include "gcopy.h"
+#include "limiter.h"
 #include "port.h"
 #include "ring.h"
 #include "vif_state.h"
@@ -32,6 +33,7 @@ struct guest_tx {
 	struct events *events;
 	struct port *port;
 	struct queue_state *state;
+	struct limiter limiter;		/* what the guest may send; frames beyond it stay in the ring */
 
 	int page_count;			/* buffers borrowed from the port for good */
 	struct page_buffer pages[TX_PAGES_MAX];
@@ -59,7 +61,8 @@ void guest_tx_close(struct guest_tx *tx);
  * guest broke the ring: tx->fault says how, nothing may be called any more but close. */
 int guest_tx_poll(struct guest_tx *tx);
 
-/* Asks for an event at the next request; true if one is there already. */
+/* Asks for an event at the next request; true if one is there already.  While the limiter waits neither:
+ * time is what is waited for. */
 bool guest_tx_arm(struct guest_tx *tx);
 
 #endif

@@ -1,11 +1,14 @@
 /* queue_pair.c - one queue of one vif; see queue_pair.h */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "queue_pair.h"
+
+#define NEVER ((struct mono){ INT64_MAX })
 
 static int explain(char *why, size_t size, int error, const char *what, uint32_t value)
 {
@@ -96,6 +99,8 @@ static void follow_common(struct queue_pair *pair)
 
 	pair->common_seen = vif_common_get(pair->common, &live);
 	pair->rx.queue.limits = live.limits;
+	limiter_set(&pair->tx.limiter, live.tx_rates, pair->common->tx_credits);
+	limiter_set(&pair->rx.limiter, live.rx_rates, pair->common->rx_credits);
 	state_set(&pair->state->rx_limit_frames, live.limits.frames);
 	state_set(&pair->state->rx_limit_bytes, live.limits.bytes);
 	state_set(&pair->state->rx_limit_age_ms, live.limits.age_ms);
@@ -206,6 +211,8 @@ int queue_pair_poll(struct queue_pair *pair)
 
 	if (vif_common_moved(pair->common, pair->common_seen))
 		follow_common(pair);
+	if (pair->tx.limiter.on || pair->rx.limiter.on)
+		pair->tx.limiter.now = pair->rx.limiter.now = mono_now();
 	sent = guest_tx_poll(&pair->tx);
 	if (sent < 0)
 		return sent;
@@ -233,22 +240,42 @@ bool queue_pair_arm(struct queue_pair *pair)
 	return guest_rx_arm(&pair->rx) || tx;
 }
 
-int queue_pair_timeout(struct queue_pair *pair)
+static struct mono earlier(struct mono one, struct mono other)
+{
+	return one.ns < other.ns ? one : other;
+}
+
+/* When to look again at frames that stay queued. */
+static struct mono rx_deadline(struct queue_pair *pair, struct mono now)
 {
 	const struct frame *oldest;
-	struct mono now;
-	int64_t left;
 
-	show_port(pair);
-	if (rx_queue_count(&pair->rx.queue) == 0)
-		return -1;
-	now = mono_now();
 	guest_rx_age(&pair->rx, now);
 	oldest = rx_queue_peek(&pair->rx.queue, 0);
 	if (!oldest)
-		return -1;
+		return NEVER;
 	if (!pair->rx_notify)
-		return RX_DRAIN_MS;
-	left = pair->rx.queue.limits.age_ms - mono_ms_between(oldest->queued, now) + 1;
-	return left > 0 ? (int)left : 0;
+		return mono_add_ms(now, RX_DRAIN_MS);
+	return mono_add_ms(oldest->queued, pair->rx.queue.limits.age_ms + 1);
+}
+
+int queue_pair_timeout(struct queue_pair *pair)
+{
+	struct mono now, until = NEVER;
+	int64_t left;
+
+	show_port(pair);
+	if (rx_queue_count(&pair->rx.queue) == 0 && !limiter_waits(&pair->tx.limiter))
+		return -1;
+	now = mono_now();
+	if (rx_queue_count(&pair->rx.queue) > 0)
+		until = rx_deadline(pair, now);
+	if (limiter_waits(&pair->tx.limiter))
+		until = earlier(until, pair->tx.limiter.retry);
+	if (limiter_waits(&pair->rx.limiter) && rx_queue_count(&pair->rx.queue) > 0)
+		until = earlier(until, pair->rx.limiter.retry);
+	if (until.ns == NEVER.ns)
+		return -1;
+	left = (until.ns - now.ns + NS_PER_MS - 1) / NS_PER_MS;
+	return left > INT_MAX ? INT_MAX : left > 0 ? (int)left : 0;
 }

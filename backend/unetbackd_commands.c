@@ -3,6 +3,8 @@
  * Read-only: what is known of each vif, from the control plane's own records, from the state memory
  * that the instances write (numbers, printed and not otherwise believed) and from the device. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "../ovs-glue/daemon.h"
@@ -165,6 +167,30 @@ static void show_states(struct report *report, const struct vif_info *info)
 		report_string(report, "waiting_for", info->waiting_for);
 	if (info->last_error[0] != '\0')
 		report_string(report, "last_error", info->last_error);
+	if (info->ignored[0] != '\0')
+		report_string(report, "ignored", info->ignored);
+}
+
+/* Each rate that limits: as it was asked for, and what it comes to. */
+static void show_rates(struct report *report, const struct vif_live *live)
+{
+	static const char *const units[RATE_KINDS] = { "bytes", "packets" };
+	static const char *const names[2][RATE_KINDS] = {
+		{ "guest_tx_rate", "guest_tx_rate_packets" }, { "guest_rx_rate", "guest_rx_rate_packets" },
+	};
+
+	for (int direction = 0; direction < 2; direction++)
+		for (int kind = 0; kind < RATE_KINDS; kind++) {
+			const struct rate *rate = direction == 0 ? &live->tx_rates[kind] : &live->rx_rates[kind];
+			char text[96];
+
+			if (!rate_is_limited(rate))
+				continue;
+			snprintf(text, sizeof text, "%.0f %s/s (%" PRIu64 " in %" PRIu64 " us)",
+				 (double)rate->units * 1e6 / (double)rate->usec, units[kind], rate->units,
+				 rate->usec);
+			report_string(report, names[direction][kind], text);
+		}
 }
 
 static void show_vif(struct report *report, const struct vif_info *info)
@@ -172,6 +198,7 @@ static void show_vif(struct report *report, const struct vif_info *info)
 	show_states(report, info);
 	if (info->rings_connected) {
 		show_features(report, info->config->features);
+		show_rates(report, &info->config->live);
 		report_number(report, "mtu", info->config->mtu);
 		report_number(report, "queues", info->config->queue_count);
 		report_bool(report, "split_event_channels",

@@ -464,6 +464,7 @@ void vifs_each(const struct vifs *vifs, void (*each)(void *context, const struct
 			.hotplug_status = vif->hotplug_status,
 			.waiting_for = waiting_for(vif),
 			.last_error = vif->last_error,
+			.ignored = vif->ignored,
 			.config = &vif->config,
 			.device = vif->has_device ? &vif->device : NULL,
 		};

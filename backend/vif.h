@@ -63,6 +63,7 @@ struct vif_info {
 	const char *hotplug_status;	/* "" if the script has not written it */
 	const char *waiting_for;	/* in words; "" if for nothing */
 	const char *last_error;		/* "" if none */
+	const char *ignored;		/* what the toolstack wrote that makes no sense; "" if nothing */
 	const struct vif_config *config;	/* as last connected */
 	const struct port_device *device;	/* NULL while there is none */
 };

@@ -18,6 +18,9 @@ struct vif_common {
 	uint32_t generation;		/* of what stands below; atomic, never 0 */
 	pthread_mutex_t lock;		/* of what stands below; nothing that waits is done under it */
 	struct vif_live live;
+
+	/* Taken from by all queues: each word is changed whole. */
+	struct credit tx_credits[RATE_KINDS], rx_credits[RATE_KINDS];
 };
 
 void vif_common_init(struct vif_common *common, const struct vif_live *live);

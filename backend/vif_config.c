@@ -1,5 +1,6 @@
 /* vif_config.c - checks a vif's configuration; see vif_config.h */
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
@@ -83,6 +84,18 @@ static int check_queue(const struct vif_config *config, uint32_t i, char *why, u
 	return 0;
 }
 
+static int check_rates(const struct rate rates[RATE_KINDS], const char *name, char *why, unsigned int size)
+{
+	for (int i = 0; i < RATE_KINDS; i++)
+		if (rates[i].units > RATE_UNITS_MAX || rates[i].usec > RATE_USEC_MAX) {
+			snprintf(why, size, "%s[%d] is %" PRIu64 " in %" PRIu64 " us, must be at most %" PRIu64
+				 " in %" PRIu64, name, i, rates[i].units, rates[i].usec, RATE_UNITS_MAX,
+				 RATE_USEC_MAX);
+			return -EINVAL;
+		}
+	return 0;
+}
+
 static int check_features(uint32_t features, char *why, unsigned int size)
 {
 	static const struct { uint32_t bit, needs; } rows[] = {
@@ -131,6 +144,10 @@ int vif_config_check(const struct vif_config *config, char *why, unsigned int si
 	error = check_features(config->features, why, size);
 	if (!error)
 		error = check_names(config, why, size);
+	if (!error)
+		error = check_rates(config->live.tx_rates, "tx_rates", why, size);
+	if (!error)
+		error = check_rates(config->live.rx_rates, "rx_rates", why, size);
 	for (uint32_t i = 0; !error && i < config->queue_count; i++)
 		error = check_queue(config, i, why, size);
 	return error ? error : check_distinct(config, why, size);

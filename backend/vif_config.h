@@ -9,7 +9,9 @@
 
 #include <stdint.h>
 
-#define VIF_CONFIG_VERSION  2
+#include "limiter.h"
+
+#define VIF_CONFIG_VERSION  3
 #define VIF_NAME_MAX        16		/* IFNAMSIZ: vif65535.65535 fits */
 #define VIF_QUEUES_MAX      8
 #define VIFS_PER_GUEST_MAX  16		/* slots in the guest's state memory */
@@ -51,6 +53,7 @@ struct queue_limits {
 
 /* What may change while a vif is connected (MESSAGE_VIF_UPDATE); all else is fixed at connect. */
 struct vif_live {
+	struct rate tx_rates[RATE_KINDS], rx_rates[RATE_KINDS];	/* of all queues together */
 	struct queue_limits limits;
 };
 

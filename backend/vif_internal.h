@@ -45,6 +45,7 @@ struct vif {
 	char their_text[VIF_STATUS_MAX];	/* of the frontend's state, fit for a log */
 	char hotplug_status[VIF_STATUS_MAX];
 	char last_error[VIF_REASON_MAX];
+	char ignored[VIF_REASON_MAX];	/* what the toolstack wrote that makes no sense; "" if nothing */
 
 	uint32_t queues_max;		/* what the guest was offered; 0: nothing yet */
 	bool has_device;

@@ -180,6 +180,49 @@ static int read_table(const struct reader *reader, const struct key table[], siz
 	return error;
 }
 
+/* --- what may change at any time --------------------------------------------------------------- */
+
+/* libxl writes `rate` from the vif line's rate=, xapi from qos_algorithm_params:kbps; the others are ours. */
+static const struct { const char *name; size_t into; } rate_keys[] = {
+	{ "rate",                     offsetof(struct vif_live, tx_rates[RATE_BYTES]) },
+	{ "unetback-rate-packets",    offsetof(struct vif_live, tx_rates[RATE_PACKETS]) },
+	{ "unetback-rate-rx",         offsetof(struct vif_live, rx_rates[RATE_BYTES]) },
+	{ "unetback-rate-packets-rx", offsetof(struct vif_live, rx_rates[RATE_PACKETS]) },
+};
+
+/* "UNITS,MICROSECONDS" in decimal digits.  0 of either is no limit, which must be said by leaving the key
+ * out: it is more likely a mistake. */
+static bool parse_rate(const char *value, struct rate *rate)
+{
+	char units[24], usec[24];
+	int end = 0;
+
+	if (sscanf(value, "%23[0-9],%23[0-9]%n", units, usec, &end) != 2 || value[end] != '\0')
+		return false;
+	rate->units = strtoull(units, NULL, 10);	/* more than fits: the largest, which is refused */
+	rate->usec = strtoull(usec, NULL, 10);
+	return rate_is_limited(rate) && rate->units <= RATE_UNITS_MAX && rate->usec <= RATE_USEC_MAX;
+}
+
+void vif_keys_read_live(vif_key_read *read, void *context, struct vif_live *live, char *why, size_t size)
+{
+	*why = '\0';
+	for (size_t i = 0; i < sizeof rate_keys / sizeof *rate_keys; i++) {
+		char value[VIF_KEY_VALUE_MAX] = "", quoted[VIF_KEY_VALUE_MAX * 2];
+		struct rate rate = { 0, 0 };
+		int error = read(context, BACK, rate_keys[i].name, value, sizeof value);
+
+		if (error || !parse_rate(value, &rate))
+			rate = (struct rate){ 0, 0 };
+		memcpy((char *)live + rate_keys[i].into, &rate, sizeof rate);
+		if (error == -ENOENT || rate_is_limited(&rate) || *why != '\0')
+			continue;
+		vif_keys_quote(error ? strerror(-error) : value, quoted, sizeof quoted);
+		snprintf(why, size, "%s is '%s', must be BYTES,MICROSECONDS (or packets), both above 0, such as "
+			 "1250000,50000; there is no such limit now", rate_keys[i].name, quoted);
+	}
+}
+
 /* --- what must hold between keys -------------------------------------------------------------- */
 
 static int refuse_equal(const struct reader *reader, const char *one, const char *other,

@@ -28,6 +28,10 @@ typedef int vif_key_read(void *context, enum vif_key_side side, const char *key,
 int vif_keys_read(vif_key_read *read, void *context, uint32_t queues_max, struct vif_config *config,
 		  char *why, size_t why_size);
 
+/* Fills the rates of @live, which may change at any time.  What is no rate counts as none, as xen-netback
+ * has it (a typing error must not cut a guest off), and is told in @why, which is "" else. */
+void vif_keys_read_live(vif_key_read *read, void *context, struct vif_live *live, char *why, size_t why_size);
+
 /* The toolstack's word on how many queues to offer for this vif (backend key unetback-queues), or
  * *@queues_max as it was.  0, or -errno with a sentence in @why. */
 int vif_keys_read_queues_max(vif_key_read *read, void *context, uint32_t *queues_max,

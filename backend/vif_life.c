@@ -317,6 +317,30 @@ static void advertise(struct vif *vif)
 	}
 }
 
+/* What may change while the guest is connected; said once each time it changes to something odd. */
+static void read_live(struct vif *vif, struct vif_live *live)
+{
+	char ignored[VIF_REASON_MAX];
+
+	vif_keys_read_live(read_vif_key, vif, live, ignored, sizeof ignored);
+	if (strcmp(ignored, vif->ignored) != 0 && ignored[0] != '\0')
+		log_limited(&vif->limiter, mono_now(), LOG_LEVEL_WARNING, "%s: %s", vif->name, ignored);
+	memcpy(vif->ignored, ignored, sizeof ignored);
+}
+
+/* Passes on what has changed under a guest that is connected. */
+static void follow_live(struct vif *vif)
+{
+	struct vif_live live = vif->config.live;
+
+	read_live(vif, &live);
+	if (memcmp(live.tx_rates, vif->config.live.tx_rates, sizeof live.tx_rates) == 0 &&
+	    memcmp(live.rx_rates, vif->config.live.rx_rates, sizeof live.rx_rates) == 0)
+		return;
+	vif->config.live = live;
+	supervisor_update(vif->vifs->supervisor, vif->guest, vif->handle, &live);
+}
+
 static int configure(struct vif *vif, char *why, size_t size)
 {
 	const struct vifs_settings *settings = &vif->vifs->settings;
@@ -332,6 +356,7 @@ static int configure(struct vif *vif, char *why, size_t size)
 	};
 	memcpy(config->name, vif->name, sizeof config->name);
 	snprintf(config->port_kind, sizeof config->port_kind, "%s", settings->device_class->kind);
+	read_live(vif, &config->live);
 	error = vif_keys_read(read_vif_key, vif, vif->queues_max, config, why, size);
 	return error ? error : vif_config_check(config, why, (unsigned int)size);
 }
@@ -522,6 +547,8 @@ static bool take_step(struct vif *vif)
 bool vif_look(struct vif *vif)
 {
 	refresh(vif);
+	if (!vif->gone && (vif->rings == RINGS_CONNECTING || vif->rings == RINGS_CONNECTED))
+		follow_live(vif);
 	for (int steps = 0; steps < STEPS_A_LOOK; steps++)
 		if (vif->gone || vif->refused || !vif->watching || !take_step(vif))
 			break;

@@ -24,6 +24,7 @@
 	X(tx_slots,		"guest_tx_slots",	"requests consumed, extras included")      \
 	X(tx_gso_frames,	"guest_tx_gso_frames",	"frames the guest left to be cut into segments") \
 	X(tx_gso_checksum_fixup, "guest_tx_gso_checksum_fixup", "GSO frames without the checksum flag, mended") \
+	X(tx_no_credit,		"guest_tx_no_credit",	"times frames stayed in the ring as the rate was used up") \
 	X(tx_polls,		"guest_tx_polls",	"polls that found frames")                 \
 	X(tx_notifies,		"guest_tx_notifies",	"events sent for responses")               \
 	X(rx_frames,		"guest_rx_frames",	"frames read from the port")               \
@@ -33,6 +34,7 @@
 	X(rx_checksummed,	"guest_rx_checksummed",	"frames whose checksum we completed for the guest") \
 	X(rx_polls,		"guest_rx_polls",	"polls that delivered frames")             \
 	X(rx_notifies,		"guest_rx_notifies",	"events sent for deliveries")              \
+	X(rx_no_credit,		"guest_rx_no_credit",	"times frames stayed queued as the rate was used up") \
 	X(rx_no_slots,		"guest_rx_no_slots",	"times the queue waited for the guest to post buffers") \
 	X(rx_port_no_memory,	"guest_rx_port_no_memory", "times the port was left unread as the queue's memory was full") \
 	X(rx_port_errors,	"guest_rx_port_errors",	"reads from the port that failed")         \

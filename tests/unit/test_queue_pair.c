@@ -221,6 +221,40 @@ static void sleeps_are_as_long_as_frames_may_wait(void **state)
 	queue_pair_close(&pair);
 }
 
+/* A rate that is used up: what is beyond stays where it is, nothing is asked for but time, and with the rate
+ * gone all of it passes. */
+static void frames_beyond_the_rate_wait(void **state)
+{
+	struct vif_live live = pair_config.live;
+	int64_t first;
+
+	(void)state;
+	live.tx_rates[RATE_PACKETS] = live.rx_rates[RATE_PACKETS] = (struct rate){ 1, 1000000 };
+	vif_common_set_live(&pair_common, &live);
+	open_pair();
+	world_rx_post(8);
+	for (int i = 0; i < 3; i++) {
+		world_tx_slot(60, 0, 0);
+		fake_port_give(pair.port, bytes, 200, 0, NULL);
+	}
+	world_tx_publish();
+	while (queue_pair_poll(&pair) > 0)
+		;
+	first = pair_state.tx_verdicts[GUEST_TX_SENT];
+	assert_in_range(first, 1, 2);
+	assert_in_range(pair_state.rx_verdicts[GUEST_RX_DELIVERED], 1, 2);
+	assert_true(pair_state.tx_no_credit > 0 && pair_state.rx_no_credit > 0);
+	assert_false(queue_pair_arm(&pair));
+	assert_in_range(queue_pair_timeout(&pair), 0, 1001);
+	vif_common_set_live(&pair_common, &pair_config.live);
+	while (queue_pair_poll(&pair) > 0)
+		;
+	assert_int_equal(pair_state.tx_verdicts[GUEST_TX_SENT], 3);
+	assert_int_equal(pair_state.rx_verdicts[GUEST_RX_DELIVERED], 3);
+	assert_int_equal(queue_pair_timeout(&pair), -1);
+	queue_pair_close(&pair);
+}
+
 static void closing_counts_what_is_queued(void **state)
 {
 	(void)state;
@@ -292,6 +326,7 @@ int main(void)
 		TEST(a_successor_serves_what_was_left),
 		TEST(broken_rings_are_told_by_name_and_number),
 		TEST(sleeps_are_as_long_as_frames_may_wait),
+		TEST(frames_beyond_the_rate_wait),
 		TEST(closing_counts_what_is_queued),
 		TEST(events_are_taken_and_unmasked_by_channel),
 		cmocka_unit_test(the_null_port_takes_everything),

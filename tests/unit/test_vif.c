@@ -204,7 +204,7 @@ static void rewriting_the_state_is_bounded(void **state)
 	(void)state;
 	connect(7, 0);
 	reads = cost_of(rewrite_state);
-	if (reads > (LOOK_BURST + 10000 / LOOK_SLOW_MS + 10) * 6)
+	if (reads > (LOOK_BURST + 10000 / LOOK_SLOW_MS + 10) * 10)
 		fail_msg("%u reads for 200,000 writes", reads);
 	SAME("state", back_state(7, 0), 4);
 	forget_journal();

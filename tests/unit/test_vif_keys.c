@@ -102,6 +102,49 @@ static void the_toolstack_says_the_mac(void **state)
 	}
 }
 
+static void rates_are_pairs_of_numbers(void **state)
+{
+	static const struct { const char *value; uint64_t units, usec; } rows[] = {
+		{ "1250000,50000", 1250000, 50000 }, { "1,1", 1, 1 },
+		{ "9007199254740992,4294967295", RATE_UNITS_MAX, RATE_USEC_MAX },
+		{ "0,50000", 0, 0 }, { "50000,0", 0, 0 }, { "50000", 0, 0 }, { "", 0, 0 }, { "1,2,3", 0, 0 },
+		{ "1, 2", 0, 0 }, { "-1,5", 0, 0 }, { "1,5 ", 0, 0 }, { "0x10,5", 0, 0 }, { "1;5", 0, 0 },
+		{ "9007199254740993,1", 0, 0 }, { "1,4294967296", 0, 0 },
+		{ "99999999999999999999999,1", 0, 0 }, { "unlimited", 0, 0 },
+	};
+
+	(void)state;
+	for (size_t key = 0; key < COUNT_OF(rate_keys); key++)
+		for (size_t i = 0; i < COUNT_OF(rows); i++) {
+			struct vif_live live;
+			struct rate rate;
+
+			modern_frontend();
+			memset(&live, 0x5a, sizeof live);
+			put_in(VIF_KEY_BACKEND, rate_keys[key].name, rows[i].value);
+			vif_keys_read_live(read_store, &store, &live, why, sizeof why);
+			memcpy(&rate, (char *)&live + rate_keys[key].into, sizeof rate);
+			SAME(rows[i].value, rate.units, rows[i].units);
+			SAME(rows[i].value, rate.usec, rows[i].usec);
+			SAME("told", why[0] != '\0', rows[i].units == 0);
+			assert_true(why[0] == '\0' || strncmp(why, rate_keys[key].name, strlen(rate_keys[key].name)) == 0);
+		}
+}
+
+static void without_a_key_there_is_no_rate(void **state)
+{
+	static const struct rate none;
+	struct vif_live live;
+
+	(void)state;
+	modern_frontend();
+	memset(&live, 0x5a, sizeof live);
+	vif_keys_read_live(read_store, &store, &live, why, sizeof why);
+	assert_string_equal(why, "");
+	for (size_t key = 0; key < COUNT_OF(rate_keys); key++)
+		assert_memory_equal((char *)&live + rate_keys[key].into, &none, sizeof none);
+}
+
 static void a_modern_frontend_gets_all(void **state)
 {
 	(void)state;
@@ -525,6 +568,8 @@ int main(void)
 		cmocka_unit_test(every_mix_of_features),
 		cmocka_unit_test(mtu_is_the_toolstacks_word),
 		cmocka_unit_test(the_toolstack_says_the_mac),
+		cmocka_unit_test(rates_are_pairs_of_numbers),
+		cmocka_unit_test(without_a_key_there_is_no_rate),
 		cmocka_unit_test(quoting_is_bounded_and_plain),
 		cmocka_unit_test(a_short_reason_is_cut_not_overrun),
 		cmocka_unit_test(the_offer_is_what_we_can_do),

@@ -49,76 +49,6 @@ static void a_whole_life(void **state)
 	SAME("errors", world.lines[LOG_LEVEL_ERROR] + world.lines[LOG_LEVEL_WARNING], 0);
 }
 
-/* --- queues ----------------------------------------------------------------------------------- */
-
-static const char *offered_queues(void)
-{
-	return fake_store_get("backend/vif/7/0/multi-queue-max-queues");
-}
-
-/* A guest takes as many of the queues it was offered as it likes, others each time it connects. */
-static void as_many_queues_as_the_guest_wants(void **state)
-{
-	(void)state;
-	found();
-	assert_string_equal(offered_queues(), "4");
-	tool_hotplug(7, 0, "connected");
-	front_keys(7, 0);
-	front_queues(7, 0, 4);
-	front_state(7, 0, 4);
-	expect("q4 mtu1500 on up s4");
-	SAME("queues", world.config.queue_count, 4);
-	SAME("last ring", world.config.queues[3].rx_ring_ref, 33);
-	front_state(7, 0, 6);
-	expect("down off s5 s6");
-	front_queues(7, 0, 1);
-	front_state(7, 0, 1);
-	expect("s2");
-	front_state(7, 0, 4);
-	expect("q1 mtu1500 on up s4");
-	SAME("queues", world.config.queue_count, 1);
-}
-
-static void the_toolstack_says_how_many_queues(void **state)
-{
-	(void)state;
-	fake_store_setf("2", "backend/vif/7/0/unetback-queues");
-	found();
-	assert_string_equal(offered_queues(), "2");
-	tool_hotplug(7, 0, "connected");
-	front_keys(7, 0);
-	front_queues(7, 0, 4);
-	front_state(7, 0, 4);
-	expect("e0 down s5 s6");
-	assert_string_equal(back_error(7, 0), "22 vif7.0: multi-queue-num-queues is '4', must be a number from 1 to 2");
-	front_queues(7, 0, 2);
-	front_state(7, 0, 1);
-	expect("s2");
-	front_state(7, 0, 4);
-	expect("q2 mtu1500 on up s4");
-}
-
-static void a_device_without_so_many_queues(void **state)
-{
-	(void)state;
-	found();
-	front_keys(7, 0);
-	front_queues(7, 0, 3);
-	world.fail_queues = -ENOMEM;
-	front_state(7, 0, 4);
-	expect("e0 down s5 s6");
-	assert_non_null(strstr(back_error(7, 0), "the device cannot have 3 queues: "));
-}
-
-static void a_word_of_the_toolstack_that_makes_no_sense(void **state)
-{
-	(void)state;
-	fake_store_setf("nine", "backend/vif/7/0/unetback-queues");
-	tool_attach(7, 0);
-	expect("+vif7.0 e0 down s5 s6");
-	assert_string_equal(back_error(7, 0), "22 vif7.0: unetback-queues is 'nine', must be a number from 1 to 8");
-}
-
 /* --- the hotplug gate ------------------------------------------------------------------------- */
 
 static void connected_waits_for_the_script(void **state)
@@ -563,8 +493,6 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 	const struct CMUnitTest tests[] = {
 		TEST(the_device_is_there_before_init_wait), TEST(a_whole_life),
-		TEST(as_many_queues_as_the_guest_wants), TEST(the_toolstack_says_how_many_queues),
-		TEST(a_device_without_so_many_queues), TEST(a_word_of_the_toolstack_that_makes_no_sense),
 		TEST(connected_waits_for_the_script), TEST(a_guest_that_leaves_at_the_gate_is_let_go),
 		TEST(again_and_again), TEST(straight_to_closed), TEST(a_kernel_that_was_replaced),
 		TEST(faster_than_we_look), TEST(changes_its_mind_while_rings_are_connected),

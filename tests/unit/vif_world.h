@@ -8,6 +8,7 @@
  *	qN		device set to another number of queues
  *	sN		state N written		eN		an error node written for handle N
  *	on, off		supervisor asked to connect, to disconnect
+ *	live		supervisor told of a change while connected
  *	gone		supervisor told that the guest has no more vifs
  *
  * With one vif in a test the journal says all; it is read and emptied by expect(). */

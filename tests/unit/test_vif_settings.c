@@ -1,0 +1,141 @@
+/* test_vif_settings.c - what the toolstack says of a vif beside its life: queues, rates
+ *
+ * The world is vif_world.h's. */
+#include "vif_world.c"
+#include "unit.h"
+
+static void found(void)
+{
+	tool_attach(7, 0);
+	expect("+vif7.0 s2");
+}
+
+static void connected(void)
+{
+	found();
+	tool_hotplug(7, 0, "connected");
+	front_keys(7, 0);
+	front_state(7, 0, 4);
+	expect("mtu1500 on up s4");
+}
+
+/* --- queues ----------------------------------------------------------------------------------- */
+
+static const char *offered_queues(void)
+{
+	return fake_store_get("backend/vif/7/0/multi-queue-max-queues");
+}
+
+/* A guest takes as many of the queues it was offered as it likes, others each time it connects. */
+static void as_many_queues_as_the_guest_wants(void **state)
+{
+	(void)state;
+	found();
+	assert_string_equal(offered_queues(), "4");
+	tool_hotplug(7, 0, "connected");
+	front_keys(7, 0);
+	front_queues(7, 0, 4);
+	front_state(7, 0, 4);
+	expect("q4 mtu1500 on up s4");
+	SAME("queues", world.config.queue_count, 4);
+	SAME("last ring", world.config.queues[3].rx_ring_ref, 33);
+	front_state(7, 0, 6);
+	expect("down off s5 s6");
+	front_queues(7, 0, 1);
+	front_state(7, 0, 1);
+	expect("s2");
+	front_state(7, 0, 4);
+	expect("q1 mtu1500 on up s4");
+	SAME("queues", world.config.queue_count, 1);
+}
+
+static void the_toolstack_says_how_many_queues(void **state)
+{
+	(void)state;
+	fake_store_setf("2", "backend/vif/7/0/unetback-queues");
+	found();
+	assert_string_equal(offered_queues(), "2");
+	tool_hotplug(7, 0, "connected");
+	front_keys(7, 0);
+	front_queues(7, 0, 4);
+	front_state(7, 0, 4);
+	expect("e0 down s5 s6");
+	assert_string_equal(back_error(7, 0), "22 vif7.0: multi-queue-num-queues is '4', must be a number from 1 to 2");
+	front_queues(7, 0, 2);
+	front_state(7, 0, 1);
+	expect("s2");
+	front_state(7, 0, 4);
+	expect("q2 mtu1500 on up s4");
+}
+
+static void a_device_without_so_many_queues(void **state)
+{
+	(void)state;
+	found();
+	front_keys(7, 0);
+	front_queues(7, 0, 3);
+	world.fail_queues = -ENOMEM;
+	front_state(7, 0, 4);
+	expect("e0 down s5 s6");
+	assert_non_null(strstr(back_error(7, 0), "the device cannot have 3 queues: "));
+}
+
+static void a_word_of_the_toolstack_that_makes_no_sense(void **state)
+{
+	(void)state;
+	fake_store_setf("nine", "backend/vif/7/0/unetback-queues");
+	tool_attach(7, 0);
+	expect("+vif7.0 e0 down s5 s6");
+	assert_string_equal(back_error(7, 0), "22 vif7.0: unetback-queues is 'nine', must be a number from 1 to 8");
+}
+
+/* --- what changes while connected ------------------------------------------------------------- */
+
+static void a_rate_is_followed_live(void **state)
+{
+	(void)state;
+	fake_store_setf("1000,50000", "backend/vif/7/0/rate");
+	connected();
+	SAME("rate", world.config.live.tx_rates[RATE_BYTES].units, 1000);
+	fake_store_setf("2000,50000", "backend/vif/7/0/rate");
+	expect("live");
+	SAME("rate", world.config.live.tx_rates[RATE_BYTES].units, 2000);
+	fake_store_setf("2000,50000", "backend/vif/7/0/rate");	/* written again: nothing is new */
+	expect("");
+	fake_store_setf("500,1000000", "backend/vif/7/0/unetback-rate-packets-rx");
+	expect("live");
+	SAME("rate", world.config.live.rx_rates[RATE_PACKETS].units, 500);
+	fake_store_setf(NULL, "backend/vif/7/0/rate");
+	expect("live");
+	SAME("rate", world.config.live.tx_rates[RATE_BYTES].units, 0);
+}
+
+/* A typing error lifts the limit and is said, once. */
+static void a_rate_that_is_none_is_said(void **state)
+{
+	(void)state;
+	connected();
+	fake_store_setf("1000", "backend/vif/7/0/rate");
+	expect("");
+	SAME("warnings", world.lines[LOG_LEVEL_WARNING], 1);
+	assert_non_null(strstr(look(7, 0)->ignored, "rate is '1000', must be BYTES,MICROSECONDS"));
+	fake_store_setf("1", "backend/vif/7/0/something");
+	expect("");
+	SAME("warnings", world.lines[LOG_LEVEL_WARNING], 1);
+	fake_store_setf("1000,1000", "backend/vif/7/0/rate");
+	expect("live");
+	assert_string_equal(look(7, 0)->ignored, "");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(as_many_queues_as_the_guest_wants), TEST(the_toolstack_says_how_many_queues),
+		TEST(a_device_without_so_many_queues), TEST(a_word_of_the_toolstack_that_makes_no_sense),
+		TEST(a_rate_is_followed_live), TEST(a_rate_that_is_none_is_said),
+	};
+
+	return cmocka_run_group_tests_name("vif_settings", tests, NULL, NULL);
+}
