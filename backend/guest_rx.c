@@ -49,10 +49,19 @@ static enum guest_rx_verdict check_length(const struct guest_rx *rx, const struc
 	return GUEST_RX_DELIVERED;
 }
 
+static bool is_filtered(const struct guest_rx *rx, const struct frame *frame)
+{
+	const uint8_t *to = frame->segments[0].data;
+
+	return rx->multicast_control && multicast_is(to) && !multicast_has(rx->multicast, to);
+}
+
 static void enqueue(struct guest_rx *rx, struct frame *frame)
 {
 	enum guest_rx_verdict verdict = check_length(rx, frame);
 
+	if (verdict == GUEST_RX_DELIVERED && is_filtered(rx, frame))
+		verdict = GUEST_RX_FILTERED;
 	if (verdict == GUEST_RX_DELIVERED)
 		verdict = rx_queue_push(&rx->queue, frame);
 	if (verdict != GUEST_RX_DELIVERED)

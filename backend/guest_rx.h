@@ -33,6 +33,8 @@ struct guest_rx {
 	struct port *port;
 	struct queue_state *state;
 	uint32_t features;		/* VIF_F_* of the guest */
+	const struct multicast *multicast;	/* of the vif */
+	bool multicast_control;		/* only multicast frames of that list */
 	struct limiter limiter;		/* what the guest may be sent; frames beyond it stay queued */
 
 	/* Of the poll in hand. */

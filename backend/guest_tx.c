@@ -27,8 +27,8 @@ struct tx_packet {
 	int extra_count;		/* they stand behind the first slot */
 	uint32_t requests;		/* slots and extras */
 	uint32_t length;		/* bytes of the frame, as its first slot says */
-	bool has_gso, is_control;
-	struct netif_extra_info gso;
+	bool has_gso, is_control;	/* is_control: no frame, but changes of the multicast list */
+	struct netif_extra_info gso, add, remove;	/* type 0: none */
 	enum guest_tx_verdict verdict;	/* GUEST_TX_SENT so far, or why it is dropped */
 };
 
@@ -74,10 +74,11 @@ static int take_extra(struct guest_tx *tx, struct tx_packet *packet,
 		packet->has_gso = true;
 		packet->gso = *extra;
 	}
-	/* Filter changes for a feature we do not offer yet: answered with an error. */
-	if (extra->type == XEN_NETIF_EXTRA_TYPE_MCAST_ADD ||
-	    extra->type == XEN_NETIF_EXTRA_TYPE_MCAST_DEL)
-		packet->is_control = true;
+	if (extra->type == XEN_NETIF_EXTRA_TYPE_MCAST_ADD)
+		packet->add = *extra;
+	if (extra->type == XEN_NETIF_EXTRA_TYPE_MCAST_DEL)
+		packet->remove = *extra;
+	packet->is_control = packet->add.type != 0 || packet->remove.type != 0;
 	return 0;
 }
 
@@ -169,6 +170,7 @@ static int read_packet(struct guest_tx *tx, struct tx_packet *packet, uint32_t a
 	packet->extra_count = 0;
 	packet->requests = 1;
 	packet->has_gso = packet->is_control = false;
+	packet->add.type = packet->remove.type = 0;
 	packet->verdict = GUEST_TX_SENT;
 	ring_tx_fetch(&tx->ring, 0, &packet->slots[0]);
 	total = packet->length = packet->slots[0].size;
@@ -258,6 +260,22 @@ static void count_verdict(struct guest_tx *tx, enum guest_tx_verdict verdict)
 	state_add(&tx->state->tx_verdicts[verdict], 1);
 }
 
+/* As xen-netback: an address that cannot be added is an error, one that is not there to be removed is not;
+ * of both in one request only the addition is done. */
+static void control(struct guest_tx *tx, const struct tx_packet *packet)
+{
+	bool okay = true;
+
+	if (packet->add.type != 0)
+		okay = multicast_add(tx->multicast, packet->add.u.mcast.addr);
+	else
+		multicast_remove(tx->multicast, packet->remove.u.mcast.addr);
+	if (!okay)
+		state_add(&tx->state->tx_multicast_refused, 1);
+	put_answers(tx, packet, okay ? NETIF_RSP_OKAY : NETIF_RSP_ERROR);
+	count_verdict(tx, GUEST_TX_CONTROL);
+}
+
 /* Ring to plan, until the burst, the slots or the ring are used up. */
 static int collect(struct guest_tx *tx)
 {
@@ -281,9 +299,9 @@ static int collect(struct guest_tx *tx)
 		ring_tx_consume(&tx->ring, packet.requests);
 		available -= (int)packet.requests;
 		state_add(&tx->state->tx_frames, 1);
-		if (packet.is_control)
-			drop(&packet, GUEST_TX_CONTROL);
-		if (packet.verdict == GUEST_TX_SENT) {
+		if (packet.is_control) {
+			control(tx, &packet);
+		} else if (packet.verdict == GUEST_TX_SENT) {
 			plan_frame(tx, &packet);
 		} else {
 			put_answers(tx, &packet, NETIF_RSP_ERROR);

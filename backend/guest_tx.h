@@ -33,6 +33,7 @@ struct guest_tx {
 	struct events *events;
 	struct port *port;
 	struct queue_state *state;
+	struct multicast *multicast;	/* of the vif, edited by the guest's extras */
 	struct limiter limiter;		/* what the guest may send; frames beyond it stay in the ring */
 
 	int page_count;			/* buffers borrowed from the port for good */

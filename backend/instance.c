@@ -126,12 +126,15 @@ static int vif_start(struct vif *vif, const struct port_class *class, const int 
 	uint32_t ports = class->has_device ? config->queue_count : 0;
 	int error = 0;
 
+	if (config->fresh)
+		multicast_clear(&state->multicast);
 	for (uint32_t i = 0; i < config->queue_count; i++) {
 		struct queue_pair_setup queue = {
 			.config = config, .index = i, .port_class = class,
 			.port_fd = ports ? fds[i] : -1,
 			.evtchn_fd = fds[ports + i],
 			.gnttab = setup->gnttab, .pages = setup->pages, .common = &vif->common,
+			.multicast = &state->multicast,
 			.state = &state->queues[i],
 		};
 

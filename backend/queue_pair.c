@@ -99,6 +99,7 @@ static void follow_common(struct queue_pair *pair)
 
 	pair->common_seen = vif_common_get(pair->common, &live);
 	pair->rx.queue.limits = live.limits;
+	pair->rx.multicast_control = live.multicast_control;
 	limiter_set(&pair->tx.limiter, live.tx_rates, pair->common->tx_credits);
 	limiter_set(&pair->rx.limiter, live.rx_rates, pair->common->rx_credits);
 	state_set(&pair->state->rx_limit_frames, live.limits.frames);
@@ -121,6 +122,8 @@ static void wire(struct queue_pair *pair, const struct queue_pair_setup *setup)
 	pair->tx.events = pair->rx.events = &pair->events;
 	pair->rx.features = config->features;
 	pair->common = setup->common;
+	pair->tx.multicast = setup->multicast;
+	pair->rx.multicast = setup->multicast;
 	follow_common(pair);
 }
 

@@ -20,6 +20,7 @@ struct queue_pair_setup {
 	xengnttab_handle *gnttab;		/* outlives the pair */
 	struct pages *pages;			/* outlives the pair */
 	struct vif_common *common;		/* outlives the pair */
+	struct multicast *multicast;		/* of the vif; outlives the pair */
 	struct queue_state *state;		/* cleared by open; outlives the pair */
 };
 

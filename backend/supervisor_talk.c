@@ -170,6 +170,7 @@ static void hear_of_vif(struct supervisor *supervisor, struct guest *guest, stru
 
 	if (message->type == MESSAGE_VIF_CONNECTED && entry->wanted && entry->told_add && !entry->up) {
 		entry->up = true;
+		entry->config.fresh = 0;	/* for the next instance */
 		entry->answer_by.ns = 0;
 		settings->connected(settings->context, guest->domid, message->handle);
 	} else if (message->type == MESSAGE_VIF_BROKEN && entry->wanted) {

@@ -193,12 +193,35 @@ static void show_rates(struct report *report, const struct vif_live *live)
 		}
 }
 
+/* The filter the guest asked for, and its list. */
+static void show_multicast(struct report *report, const struct vif_info *info)
+{
+	struct supervisor_guest_info guest;
+	uint8_t mac[6];
+
+	report_bool(report, "multicast_filter", info->config->live.multicast_control != 0);
+	if (!supervisor_info(served.supervisor, info->guest, info->handle, &guest) || !guest.state)
+		return;
+	report_open_list(report, "multicast");
+	for (int i = 0; i < MULTICAST_MAX; i++) {
+		char text[18];
+
+		if (!multicast_at(&guest.state->multicast, i, mac))
+			continue;
+		snprintf(text, sizeof text, "%02x:%02x:%02x:%02x:%02x:%02x", mac[0], mac[1], mac[2], mac[3],
+			 mac[4], mac[5]);
+		report_string(report, NULL, text);
+	}
+	report_close(report);
+}
+
 static void show_vif(struct report *report, const struct vif_info *info)
 {
 	show_states(report, info);
 	if (info->rings_connected) {
 		show_features(report, info->config->features);
 		show_rates(report, &info->config->live);
+		show_multicast(report, info);
 		report_number(report, "mtu", info->config->mtu);
 		report_number(report, "queues", info->config->queue_count);
 		report_bool(report, "split_event_channels",

@@ -30,6 +30,7 @@
 	X(TOO_OLD,	"too-old",		"the guest posted no buffers for longer than the age limit") \
 	X(TOO_LARGE,	"too-large",		"larger than this guest can take (no scatter-gather, or over 65,557 bytes)") \
 	X(NO_OFFLOAD,	"no-offload",		"needs an offload that this guest did not ask for") \
+	X(FILTERED,	"filtered",		"to a multicast address that the guest asked not to get") \
 	X(BAD_FRAME,	"bad-frame",		"the port delivered a frame that makes no sense")  \
 	X(COPY_FAILED,	"copy-failed",		"a grant could not be copied (status of the hypervisor)") \
 	X(DISCONNECTED,	"disconnected",		"still queued when the guest disconnected")

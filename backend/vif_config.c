@@ -21,6 +21,8 @@ static const struct { const char *name; size_t offset; uint32_t min, max; } rang
 	{ FIELD(live.limits.frames), 1, QUEUE_FRAMES_LIMIT },
 	{ FIELD(live.limits.bytes),  QUEUE_BYTES_MIN, QUEUE_BYTES_LIMIT },
 	{ FIELD(live.limits.age_ms), 1, QUEUE_AGE_MS_LIMIT },
+	{ FIELD(live.multicast_control), 0, 1 },
+	{ FIELD(fresh),         0, 1 },
 	{ FIELD(guest_tx_pages), FRAME_SEGMENTS_MAX, 1024 },
 	{ FIELD(guest_rx_granted_bytes), 0, QUEUE_BYTES_LIMIT },
 };

@@ -55,6 +55,7 @@ struct queue_limits {
 struct vif_live {
 	struct rate tx_rates[RATE_KINDS], rx_rates[RATE_KINDS];	/* of all queues together */
 	struct queue_limits limits;
+	uint32_t multicast_control;	/* 1: only multicast frames of the guest's list (multicast.h) */
 };
 
 struct vif_config {
@@ -71,6 +72,8 @@ struct vif_config {
 	uint32_t queue_count;			/* 1..VIF_QUEUES_MAX */
 	struct queue_config queues[VIF_QUEUES_MAX];
 	struct vif_live live;
+	uint32_t fresh;				/* 1: the guest has just connected; what an earlier instance
+						 * kept for it in the state memory is void */
 	uint32_t guest_tx_pages;		/* per queue; see port_config */
 	uint32_t guest_rx_granted_bytes;	/* per queue */
 };

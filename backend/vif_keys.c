@@ -20,6 +20,8 @@ const struct vif_offer vif_offers[] = {
 	{ "feature-rx-flip", "0" },		/* some frontends want to see both */
 	{ "feature-split-event-channels", "1" },
 	{ "multi-queue-max-queues", NULL },
+	{ "feature-multicast-control", "1" },
+	{ "feature-dynamic-multicast-control", "1" },
 	{ NULL, NULL },
 };
 _Static_assert(sizeof vif_offers / sizeof *vif_offers <= VIF_OFFERS_MAX, "VIF_OFFERS_MAX");
@@ -204,9 +206,8 @@ static bool parse_rate(const char *value, struct rate *rate)
 	return rate_is_limited(rate) && rate->units <= RATE_UNITS_MAX && rate->usec <= RATE_USEC_MAX;
 }
 
-void vif_keys_read_live(vif_key_read *read, void *context, struct vif_live *live, char *why, size_t size)
+static void read_rates(vif_key_read *read, void *context, struct vif_live *live, char *why, size_t size)
 {
-	*why = '\0';
 	for (size_t i = 0; i < sizeof rate_keys / sizeof *rate_keys; i++) {
 		char value[VIF_KEY_VALUE_MAX] = "", quoted[VIF_KEY_VALUE_MAX * 2];
 		struct rate rate = { 0, 0 };
@@ -221,6 +222,17 @@ void vif_keys_read_live(vif_key_read *read, void *context, struct vif_live *live
 		snprintf(why, size, "%s is '%s', must be BYTES,MICROSECONDS (or packets), both above 0, such as "
 			 "1250000,50000; there is no such limit now", rate_keys[i].name, quoted);
 	}
+}
+
+void vif_keys_read_live(vif_key_read *read, void *context, struct vif_live *live, char *why, size_t size)
+{
+	static const struct key multicast = { "request-multicast-control", FRONT, 0, 1, 0, 0 };
+	const struct reader reader = { read, context, why, size, "" };
+
+	*why = '\0';
+	if (read_key(&reader, &multicast, &live->multicast_control) != 0)
+		live->multicast_control = 0;
+	read_rates(read, context, live, why, size);
 }
 
 /* --- what must hold between keys -------------------------------------------------------------- */

@@ -185,6 +185,18 @@ static void adopt_state(struct vif *vif)
 	}
 }
 
+/* Besides its state, what the frontend may change while it is connected.  Without the watch the change is
+ * seen when something else makes us look. */
+static void watch_changes(struct vif *vif)
+{
+	char path[XENSTORE_PATH];
+
+	if (path_of(path, vif->frontend, "request-multicast-control") == 0 &&
+	    xenstore_watch(vif->vifs->settings.store, path, vif->token) != 0)
+		log_limited(&vif->limiter, mono_now(), LOG_LEVEL_WARNING,
+			    "%s: cannot watch the frontend's request-multicast-control", vif->name);
+}
+
 static void watch_frontend(struct vif *vif)
 {
 	char path[XENSTORE_PATH], why[VIF_REASON_MAX];
@@ -199,6 +211,7 @@ static void watch_frontend(struct vif *vif)
 		return;
 	}
 	vif->watching = true;
+	watch_changes(vif);
 	adopt_state(vif);
 }
 
@@ -335,7 +348,8 @@ static void follow_live(struct vif *vif)
 
 	read_live(vif, &live);
 	if (memcmp(live.tx_rates, vif->config.live.tx_rates, sizeof live.tx_rates) == 0 &&
-	    memcmp(live.rx_rates, vif->config.live.rx_rates, sizeof live.rx_rates) == 0)
+	    memcmp(live.rx_rates, vif->config.live.rx_rates, sizeof live.rx_rates) == 0 &&
+	    live.multicast_control == vif->config.live.multicast_control)
 		return;
 	vif->config.live = live;
 	supervisor_update(vif->vifs->supervisor, vif->guest, vif->handle, &live);
@@ -350,6 +364,7 @@ static int configure(struct vif *vif, char *why, size_t size)
 	*config = (struct vif_config){
 		.version = VIF_CONFIG_VERSION,
 		.guest = vif->guest, .self = settings->self, .handle = vif->handle,
+		.fresh = vif->ours != XenbusStateConnected,
 		.live.limits = settings->limits,
 		.guest_tx_pages = settings->guest_tx_pages,
 		.guest_rx_granted_bytes = settings->guest_rx_granted_bytes,
@@ -563,6 +578,8 @@ void vif_watch_again(struct vif *vif)
 	if (vif->watching && path_of(path, vif->frontend, "state") == 0 &&
 	    xenstore_watch(vif->vifs->settings.store, path, vif->token) != 0)
 		log_error("%s: cannot watch the frontend's state", vif->name);
+	if (vif->watching)
+		watch_changes(vif);
 }
 
 void vif_release(struct vif *vif)
@@ -570,6 +587,8 @@ void vif_release(struct vif *vif)
 	char path[XENSTORE_PATH];
 
 	if (vif->watching && path_of(path, vif->frontend, "state") == 0)
+		xenstore_unwatch(vif->vifs->settings.store, path, vif->token);
+	if (vif->watching && path_of(path, vif->frontend, "request-multicast-control") == 0)
 		xenstore_unwatch(vif->vifs->settings.store, path, vif->token);
 	vif->watching = false;
 	if (vif->has_device)

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "multicast.h"
 #include "verdict.h"
 #include "vif_config.h"
 
@@ -24,6 +25,7 @@
 	X(tx_slots,		"guest_tx_slots",	"requests consumed, extras included")      \
 	X(tx_gso_frames,	"guest_tx_gso_frames",	"frames the guest left to be cut into segments") \
 	X(tx_gso_checksum_fixup, "guest_tx_gso_checksum_fixup", "GSO frames without the checksum flag, mended") \
+	X(tx_multicast_refused,	"guest_tx_multicast_refused", "multicast addresses beyond the 64 that fit, or none") \
 	X(tx_no_credit,		"guest_tx_no_credit",	"times frames stayed in the ring as the rate was used up") \
 	X(tx_polls,		"guest_tx_polls",	"polls that found frames")                 \
 	X(tx_notifies,		"guest_tx_notifies",	"events sent for responses")               \
@@ -74,6 +76,7 @@ struct queue_state {
 struct vif_state {
 	uint64_t connected;			/* number of queues running; 0 when idle */
 	uint64_t features;			/* VIF_F_* in force */
+	struct multicast multicast;		/* also written by the queues' threads, see there */
 	struct queue_state queues[VIF_QUEUES_MAX];
 };
 

@@ -76,6 +76,8 @@ static void reset(struct fuzz_input *input)
 	world->tx_ring->rsp_event = start + 1;
 	CHECK(ring_tx_attach(&world->tx.ring, world->tx_ring) == 0);
 	world->tx.fault = NULL;
+	twin_start();
+	multicast_clear(&world->multicast);
 	fake.on_copy = poke_in_copy;
 	fake_port_of(world->port)->on_send = poke_in_send;
 }
@@ -109,7 +111,7 @@ static void check_sent(const struct twin_poll *twin)
 		const struct netif_tx_response *answer =
 			&world->tx.answers[frame->first_index - first];
 
-		if (answer->status != NETIF_RSP_OKAY)
+		if (answer->status != NETIF_RSP_OKAY || frame->control)
 			continue;
 		CHECK(sent++ < port->sent_count);
 		CHECK(got->length == frame->length && got->said_length == frame->length);

@@ -24,11 +24,46 @@ static void take_answer(struct twin_poll *twin, uint32_t *count, uint16_t id, in
 		twin->answers[(*count)++] = (struct twin_answer){ id, status, false };
 }
 
-/* Extras behind the first slot: whether there was a control request among them. */
-static bool read_extras(struct reader *reader, struct twin_poll *twin, uint32_t *answers,
-			struct netif_extra_info *gso, bool *has_gso)
+/* The guest's multicast list: addresses in the order they came. */
+static struct { uint8_t macs[64][6]; int count; } list;
+
+void twin_start(void)
 {
-	struct netif_extra_info extra;
+	list.count = 0;
+}
+
+static int find_in_list(const uint8_t *mac)
+{
+	int i = 0;
+
+	while (i < list.count && memcmp(list.macs[i], mac, 6) != 0)
+		i++;
+	return i;
+}
+
+static int16_t edit_list(const struct netif_extra_info *add, const struct netif_extra_info *del)
+{
+	static const uint8_t everybody[6] = { 0xff, 0xff, 0xff, 0xff, 0xff, 0xff };
+	const uint8_t *mac = add->type ? add->u.mcast.addr : del->u.mcast.addr;
+	int at = find_in_list(mac);
+
+	if (!add->type) {
+		if (at < list.count)
+			memmove(list.macs[at], list.macs[--list.count], 6);
+		return NETIF_RSP_OKAY;
+	}
+	if (!(mac[0] & 1) || memcmp(mac, everybody, 6) == 0 || (at == list.count && list.count == 64))
+		return NETIF_RSP_ERROR;
+	if (at == list.count)
+		memcpy(list.macs[list.count++], mac, 6);
+	return NETIF_RSP_OKAY;
+}
+
+/* Extras behind the first slot: whether there was a control request among them, and its status. */
+static bool read_extras(struct reader *reader, struct twin_poll *twin, uint32_t *answers,
+			struct netif_extra_info *gso, bool *has_gso, int16_t *status)
+{
+	struct netif_extra_info extra, add = { .type = 0 }, del = { .type = 0 };
 	bool control = false;
 
 	do {
@@ -39,11 +74,17 @@ static bool read_extras(struct reader *reader, struct twin_poll *twin, uint32_t 
 			return false;
 		take_answer(twin, answers, 0, NETIF_RSP_NULL);
 		control |= extra.type == 2 || extra.type == 3;
+		if (extra.type == 2)
+			add = extra;
+		if (extra.type == 3)
+			del = extra;
 		if (extra.type == 1) {
 			*gso = extra;
 			*has_gso = true;
 		}
 	} while (extra.flags & 1);
+	if (control)
+		*status = edit_list(&add, &del);
 	return control;
 }
 
@@ -94,6 +135,7 @@ static bool read_frame(struct reader *reader, struct twin_poll *twin, struct twi
 	uint32_t answers = twin->answer_count;
 	struct netif_extra_info gso = { 0 };
 	bool control = false;
+	int16_t status = NETIF_RSP_OKAY;
 	uint32_t total;
 
 	memset(frame, 0, sizeof *frame);
@@ -104,7 +146,7 @@ static bool read_frame(struct reader *reader, struct twin_poll *twin, struct twi
 	total = frame->slots[0].size;
 	take_answer(twin, &answers, frame->slots[0].id, NETIF_RSP_OKAY);
 	if (frame->slots[0].flags & NETTXF_extra_info)
-		control = read_extras(reader, twin, &answers, &gso, &frame->has_gso);
+		control = read_extras(reader, twin, &answers, &gso, &frame->has_gso, &status);
 	if (!reader->fault && !control) {
 		read_slots(reader, frame);
 		if (!reader->fault)
@@ -112,7 +154,9 @@ static bool read_frame(struct reader *reader, struct twin_poll *twin, struct twi
 	}
 	if (reader->fault)
 		return false;
-	frame->dropped |= control;
+	frame->control = control;
+	if (control)
+		twin->answers[frame->first_answer].status = status;
 	for (int i = 1; i < frame->slot_count; i++)
 		take_answer(twin, &answers, frame->slots[i].id, NETIF_RSP_OKAY);
 	frame->requests = answers - twin->answer_count;
@@ -147,6 +191,8 @@ void twin_run(struct twin_poll *twin, const struct netif_tx_sring *ring, uint32_
 			break;
 		}
 		twin->frame_count++;
+		if (frame->control)
+			continue;
 		if (frame->dropped) {
 			fail_frame(twin, frame);
 			continue;
@@ -164,7 +210,7 @@ void twin_apply_copies(struct twin_poll *twin, uint32_t done, uint32_t fail, boo
 		const struct twin_frame *frame = &twin->frames[i];
 		bool failed = false;
 
-		if (frame->dropped)
+		if (frame->dropped || frame->control)
 			continue;
 		for (int s = 0; s < frame->slot_count; s++) {
 			if (frame->slots[s].size == 0)

@@ -20,6 +20,7 @@ struct twin_frame {
 	uint32_t first_index;		/* in the ring */
 	uint32_t first_answer, requests;
 	bool dropped;
+	bool control;			/* edits the multicast list, is no frame */
 	bool offload;			/* asks for some: the headers decide */
 	bool has_gso, blank;
 	struct netif_tx_request slots[TWIN_SLOTS];
@@ -35,6 +36,8 @@ struct twin_poll {
 	uint32_t answer_count;
 };
 
+/* Before the first poll: forgets the multicast list. */
+void twin_start(void);
 void twin_run(struct twin_poll *twin, const struct netif_tx_sring *ring, uint32_t cons, int pages,
 	      int burst);
 /* Turns the answers of frames whose copies fail into errors: operation @fail counted from @done, all

@@ -168,6 +168,8 @@ void netfront_tx_flush(struct netfront *fe);		/* publishes and notifies */
 /* All of that for bytes elsewhere; meta is a frame without iov, or NULL. */
 bool netfront_send(struct netfront *fe, const void *bytes, uint32_t length,
 		   const struct netfront_frame *meta);
+/* A request without a frame, which carries @extra (a multicast filter change). */
+bool netfront_send_extra(struct netfront *fe, const struct netif_extra_info *extra);
 /* The same with the frame cut as told: @sizes[i] bytes at @offsets[i] of slot i's page. */
 bool netfront_send_cut(struct netfront *fe, const void *bytes, uint32_t length,
 		       const struct netfront_frame *meta, const uint16_t *sizes,

@@ -173,6 +173,19 @@ bool netfront_send(struct netfront *fe, const void *bytes, uint32_t length,
 	return netfront_send_cut(fe, bytes, length, meta, sizes, offsets, count);
 }
 
+bool netfront_send_extra(struct netfront *fe, const struct netif_extra_info *extra)
+{
+	struct netfront_queue *queue = queue_of(fe);
+
+	if (!queue || ring_room(&queue->tx) < 2 || queue->tx.free_count == 0)
+		return false;
+	put_request(queue, 0, 0, NETTXF_extra_info);
+	memcpy(&next_entry(&queue->tx)->req, extra, sizeof *extra);
+	queue->tx.extras++;
+	netfront_tx_flush(fe);
+	return true;
+}
+
 static void count_status(struct netfront *fe, int16_t status)
 {
 	switch (status) {

@@ -59,6 +59,7 @@ struct simvif {
 	uint32_t number;			/* of the last frame sent, either way */
 	uint32_t at_host, at_guest;		/* of the last that came out */
 	uint64_t spoiled;			/* frames that came out other than they went in */
+	uint8_t to[6];				/* destination MAC of what is sent next: everybody */
 	uint8_t flow;				/* of what is sent next: a byte of the source MAC */
 	uint64_t reordered, moved;		/* frames behind a newer one; flows that changed the queue */
 	struct simvif_flow to_guest[256], to_host[256];

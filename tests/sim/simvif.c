@@ -29,11 +29,11 @@ static uint8_t byte_of(uint32_t number, uint32_t at)
 
 #define FLOW_BYTE 11			/* the last of the source MAC */
 
-static void fill(uint8_t *bytes, uint32_t length, uint32_t number, uint8_t flow)
+static void fill(const struct simvif *vif, uint8_t *bytes, uint32_t length, uint32_t number)
 {
-	memset(bytes, 0xff, 6);
+	memcpy(bytes, vif->to, 6);
 	memcpy(bytes + 6, "\x00\x16\x3e\x01\x02\x03", 6);
-	bytes[FLOW_BYTE] = flow;
+	bytes[FLOW_BYTE] = vif->flow;
 	bytes[12] = ETHERTYPE >> 8;
 	bytes[13] = ETHERTYPE & 0xff;
 	memcpy(bytes + 14, &number, sizeof number);
@@ -97,7 +97,7 @@ bool simvif_send(struct simvif *vif, uint32_t length)
 {
 	static uint8_t bytes[LONGEST];
 
-	fill(bytes, length, vif->number + 1, vif->flow);
+	fill(vif, bytes, length, vif->number + 1);
 	if (!netfront_send(vif->fe, bytes, length, NULL))
 		return false;
 	vif->number++;
@@ -109,7 +109,7 @@ static void send_to_guest(struct simvif *vif, uint32_t length)
 {
 	static uint8_t bytes[LONGEST];
 
-	fill(bytes, length, vif->number, vif->flow);
+	fill(vif, bytes, length, vif->number);
 	if (send(vif->wire, bytes, length, 0) < 0)
 		assert_true(errno == ENOBUFS || errno == ENETDOWN || errno == ENXIO ||
 			    errno == ENODEV);
@@ -157,6 +157,7 @@ struct simvif *simvif_open(struct simguest *guest, uint32_t handle,
 	int place = 0;
 
 	assert_non_null(vif);
+	memset(vif->to, 0xff, sizeof vif->to);
 	vif->domid = guest->domid;
 	vif->handle = mine.handle = handle;
 	snprintf(vif->name, sizeof vif->name, "vif%u.%u", vif->domid, handle);

@@ -461,6 +461,29 @@ static void the_queue_keeps_its_limits(void **state)
 	assert_int_equal(world_rx_verdict(GUEST_RX_DISCONNECTED), 1);
 }
 
+static void multicast_is_filtered_when_asked_for(void **state)
+{
+	static const uint8_t to[][6] = {
+		{ 0x01, 0, 0x5e, 0, 0, 1 }, { 0x01, 0, 0x5e, 0, 0, 2 }, { 0x33, 0x33, 0, 0, 0, 1 },
+		{ 0xff, 0xff, 0xff, 0xff, 0xff, 0xff }, { 0x00, 0x16, 0x3e, 0, 0, 1 },
+	};
+	uint8_t frame[60] = { 0 };
+
+	(void)state;
+	multicast_add(&world->multicast, to[0]);
+	for (int on = 0; on < 2; on++) {
+		world->rx.multicast_control = on;
+		for (size_t i = 0; i < COUNT_OF(to); i++) {
+			memcpy(frame, to[i], 6);
+			fake_port_give(world->port, frame, sizeof frame, 0, NULL);
+		}
+		guest_rx_receive(&world->rx, RX_BURST);
+		assert_int_equal(world->state.rx_queued_frames, on ? COUNT_OF(to) + 3 : COUNT_OF(to));
+		assert_int_equal(world_rx_verdict(GUEST_RX_FILTERED), on ? 2 : 0);
+	}
+	guest_rx_flush(&world->rx, GUEST_RX_DISCONNECTED);
+}
+
 static void a_call_is_bounded_by_its_burst(void **state)
 {
 	(void)state;
@@ -491,6 +514,7 @@ int main(void)
 		cmocka_unit_test(a_failed_copy_costs_its_frame_only),
 		cmocka_unit_test(events_are_sent_when_the_guest_asked_for_one),
 		TEST(the_queue_keeps_its_limits),
+		TEST(multicast_is_filtered_when_asked_for),
 		TEST(a_call_is_bounded_by_its_burst),
 	};
 

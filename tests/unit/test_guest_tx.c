@@ -142,10 +142,8 @@ static const struct ring_row rows[] = {
 	  { S(60, 0, EXTRA | BLANK), G(1, 1448) }, 0 },
 	{ "blank checksum of what is no ip", GUEST_TX_BAD_OFFLOAD, NULL, { S(60, 0, BLANK) }, 0 },
 
-	{ "multicast add", GUEST_TX_CONTROL, NULL,
+	{ "multicast add of no address", GUEST_TX_CONTROL, NULL,
 	  { S(0, 0, EXTRA), X(XEN_NETIF_EXTRA_TYPE_MCAST_ADD, 0) }, 0 },
-	{ "multicast del among others", GUEST_TX_CONTROL, NULL,
-	  { S(0, 0, EXTRA), X(4, 1), X(XEN_NETIF_EXTRA_TYPE_MCAST_DEL, 0) }, 0 },
 	{ "multicast add, nonsense slot", GUEST_TX_CONTROL, NULL,
 	  { S(65535, 65535, EXTRA), X(XEN_NETIF_EXTRA_TYPE_MCAST_ADD, 0) }, 0 },
 };
@@ -250,6 +248,49 @@ static void rows_do_not_harm_their_neighbours(void **state)
 	}
 }
 
+/* A request with the extras of @types (0: none) for 01:00:5e:00:00:@last; its status. */
+static int16_t edit_multicast(uint8_t one, uint8_t other, uint8_t last)
+{
+	struct netif_extra_info extra = { .u.mcast.addr = { 0x01, 0, 0x5e, 0, 0, last } };
+	int16_t statuses[NETIF_RING_SIZE];
+
+	world_tx_slot(0, 0, EXTRA);
+	extra.type = one;
+	extra.flags = other ? XEN_NETIF_EXTRA_FLAG_MORE : 0;
+	world_tx_extra(&extra);
+	if (other) {
+		extra.type = other;
+		extra.flags = 0;
+		world_tx_extra(&extra);
+	}
+	world_tx_publish();
+	assert_int_equal(world_tx_run(), 0);
+	assert_int_equal(world_tx_answers(statuses), other ? 3 : 2);
+	return statuses[0];
+}
+
+static void the_guest_edits_its_multicast_list(void **state)
+{
+	enum { ADD = XEN_NETIF_EXTRA_TYPE_MCAST_ADD, DEL = XEN_NETIF_EXTRA_TYPE_MCAST_DEL, HASH = 4 };
+	const uint8_t seven[6] = { 0x01, 0, 0x5e, 0, 0, 7 };
+
+	(void)state;
+	assert_int_equal(edit_multicast(DEL, 0, 7), NETIF_RSP_OKAY);	/* as xen-netback: never an error */
+	assert_int_equal(edit_multicast(ADD, 0, 7), NETIF_RSP_OKAY);
+	assert_int_equal(edit_multicast(HASH, ADD, 7), NETIF_RSP_OKAY);
+	assert_true(multicast_has(&world->multicast, seven));
+	assert_int_equal(edit_multicast(DEL, ADD, 7), NETIF_RSP_OKAY);	/* only the addition counts */
+	assert_true(multicast_has(&world->multicast, seven));
+	assert_int_equal(edit_multicast(DEL, HASH, 7), NETIF_RSP_OKAY);
+	assert_false(multicast_has(&world->multicast, seven));
+	for (uint8_t i = 0; i < MULTICAST_MAX; i++)
+		assert_int_equal(edit_multicast(ADD, 0, i), NETIF_RSP_OKAY);
+	assert_int_equal(edit_multicast(ADD, 0, MULTICAST_MAX), NETIF_RSP_ERROR);
+	assert_int_equal(world->state.tx_multicast_refused, 1);
+	assert_int_equal(world_tx_verdict(GUEST_TX_CONTROL), 6 + MULTICAST_MAX);
+	assert_int_equal(fake_port_of(world->port)->sent_count, 0);
+}
+
 static void an_overrun_is_fatal_and_nothing_is_read(void **state)
 {
 	(void)state;
@@ -305,6 +346,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_row_gets_its_verdict),
 		cmocka_unit_test(rows_do_not_harm_their_neighbours),
+		TEST(the_guest_edits_its_multicast_list),
 		TEST(an_overrun_is_fatal_and_nothing_is_read),
 		TEST(a_full_ring_is_served_and_arming_asks_for_the_next),
 		cmocka_unit_test(events_are_sent_when_the_guest_asked_for_one),

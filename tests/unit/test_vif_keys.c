@@ -131,6 +131,24 @@ static void rates_are_pairs_of_numbers(void **state)
 		}
 }
 
+static void multicast_control_is_a_wish(void **state)
+{
+	static const struct { const char *value; uint32_t on; bool told; } rows[] = {
+		{ "1", 1, false }, { "0", 0, false }, { NONE, 0, false }, { "2", 0, true }, { "yes", 0, true },
+	};
+	struct vif_live live;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		modern_frontend();
+		memset(&live, 0x5a, sizeof live);
+		put("request-multicast-control", rows[i].value);
+		vif_keys_read_live(read_store, &store, &live, why, sizeof why);
+		SAME("row", live.multicast_control, rows[i].on);
+		SAME("told", why[0] != '\0', rows[i].told);
+	}
+}
+
 static void without_a_key_there_is_no_rate(void **state)
 {
 	static const struct rate none;
@@ -536,7 +554,8 @@ static void the_offer_is_what_we_can_do(void **state)
 		{ "feature-sg", "1" }, { "feature-gso-tcpv4", "1" }, { "feature-gso-tcpv6", "1" },
 		{ "feature-ipv6-csum-offload", "1" }, { "feature-rx-copy", "1" },
 		{ "feature-rx-flip", "0" }, { "feature-split-event-channels", "1" },
-		{ "multi-queue-max-queues", NULL },
+		{ "multi-queue-max-queues", NULL }, { "feature-multicast-control", "1" },
+		{ "feature-dynamic-multicast-control", "1" },
 	};
 	size_t count = 0;
 
@@ -570,6 +589,7 @@ int main(void)
 		cmocka_unit_test(the_toolstack_says_the_mac),
 		cmocka_unit_test(rates_are_pairs_of_numbers),
 		cmocka_unit_test(without_a_key_there_is_no_rate),
+		cmocka_unit_test(multicast_control_is_a_wish),
 		cmocka_unit_test(quoting_is_bounded_and_plain),
 		cmocka_unit_test(a_short_reason_is_cut_not_overrun),
 		cmocka_unit_test(the_offer_is_what_we_can_do),

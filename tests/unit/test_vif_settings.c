@@ -110,6 +110,29 @@ static void a_rate_is_followed_live(void **state)
 	SAME("rate", world.config.live.tx_rates[RATE_BYTES].units, 0);
 }
 
+static void the_guest_switches_its_filter_on_and_off(void **state)
+{
+	(void)state;
+	connected();
+	SAME("fresh", world.config.fresh, 1);
+	SAME("off", world.config.live.multicast_control, 0);
+	for (int i = 0; i < 3; i++) {
+		front_set(7, 0, "request-multicast-control", "1");
+		expect("live");
+		SAME("on", world.config.live.multicast_control, 1);
+		front_set(7, 0, "request-multicast-control", i % 2 ? NULL : "0");
+		expect("live");
+		SAME("off", world.config.live.multicast_control, 0);
+	}
+	front_set(7, 0, "request-multicast-control", "1");
+	expect("live");
+	world_end();			/* the next daemon: nothing of the list is known any more */
+	world_start();
+	expect("~vif7.0 +vif7.0 mtu1500 on up");
+	SAME("fresh", world.config.fresh, 0);
+	SAME("on", world.config.live.multicast_control, 1);
+}
+
 /* A typing error lifts the limit and is said, once. */
 static void a_rate_that_is_none_is_said(void **state)
 {
@@ -135,6 +158,7 @@ int main(void)
 		TEST(as_many_queues_as_the_guest_wants), TEST(the_toolstack_says_how_many_queues),
 		TEST(a_device_without_so_many_queues), TEST(a_word_of_the_toolstack_that_makes_no_sense),
 		TEST(a_rate_is_followed_live), TEST(a_rate_that_is_none_is_said),
+		TEST(the_guest_switches_its_filter_on_and_off),
 	};
 
 	return cmocka_run_group_tests_name("vif_settings", tests, NULL, NULL);

@@ -60,6 +60,8 @@ static void open_tx(void)
 	tx->events = &world->events;
 	tx->port = world->port;
 	tx->state = &world->state;
+	tx->multicast = &world->multicast;
+	multicast_clear(tx->multicast);
 	assert_int_equal(ring_tx_attach(&tx->ring, world->tx_ring), 0);
 	assert_int_equal(guest_tx_open(tx, TX_PAGES_MAX), 0);
 }
@@ -72,6 +74,7 @@ static void open_rx(void)
 	rx->events = &world->events;
 	rx->port = world->port;
 	rx->state = &world->state;
+	rx->multicast = &world->multicast;
 	rx->features = VIF_F_ALL;
 	rx->queue.limits = (struct queue_limits){
 		QUEUE_FRAMES_DEFAULT, QUEUE_BYTES_DEFAULT, QUEUE_AGE_MS_DEFAULT,

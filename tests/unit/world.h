@@ -25,6 +25,7 @@ struct world {
 	xengnttab_handle *gnttab;
 	struct port *port;
 	struct queue_state state;
+	struct multicast multicast;
 	struct guest_tx tx;
 	struct guest_rx rx;
 	int event_end;
