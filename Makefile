@@ -104,9 +104,9 @@ $(OVS_LIB): build/ovs/checksum
 
 # The engine: what moves frames.  Knows no XenStore, no OVS.
 ENGINE := log verdict vif_state vif_config channel pages gcopy ring events offload packet \
-	  checksum rx_queue arena guest_tx guest_rx port_visit queue_pair waits queue_thread credit limiter multicast vif_common instance sandbox
+	  checksum rx_queue arena guest_tx guest_rx port_visit queue_pair waits queue_thread credit limiter multicast hash control_ring vif_common instance sandbox
 # The control plane.
-CONTROL := xenbus xenstore vif_keys vif vif_life supervisor supervisor_talk instance_process
+CONTROL := xenbus xenstore vif_keys vif vif_life vif_connect supervisor supervisor_talk instance_process
 # Ports: no OVS header, linked into the instance.
 PORTS := ports tap null buffers
 # The OVS manners and the devices behind ports, linked into unetbackd and the CLI.
@@ -182,7 +182,7 @@ SYSTEM_TESTS := $(patsubst tests/system/%.c,build/asan/tests/system/%,$(wildcard
 SIM_PROGRAMS := simxen simxenctl simtoolstack simstore simfront
 SIM_LIBS     := lib/libxengnttab.so.1 lib/libxenevtchn.so.1 lib/xenstored_preload.so
 SIM_TESTS    := $(patsubst tests/sim/%.c,%,$(wildcard tests/sim/test_*.c))
-SIM_NETFRONT := netfront netfront_xenbus netfront_tx netfront_rx simguest client
+SIM_NETFRONT := netfront netfront_xenbus netfront_tx netfront_rx netfront_control simguest client
 SIM_simxen       := simxen simxen_domain simxen_events simxen_grants simxen_status
 SIM_simxenctl    := simxenctl client
 SIM_simtoolstack := simtoolstack simtoolstack_store client

@@ -9,7 +9,7 @@
 
 #define HEADER offsetof(struct message, config)
 
-enum payload { PAYLOAD_NONE, PAYLOAD_CONFIG, PAYLOAD_TEXT };
+enum payload { PAYLOAD_NONE, PAYLOAD_CONFIG, PAYLOAD_HASH, PAYLOAD_TEXT };
 
 static const struct { enum payload payload; bool fds; } shape[MESSAGE_TYPE_COUNT] = {
 	[MESSAGE_VIF_ADD]       = { PAYLOAD_CONFIG, true },
@@ -19,6 +19,7 @@ static const struct { enum payload payload; bool fds; } shape[MESSAGE_TYPE_COUNT
 	[MESSAGE_VIF_CONNECTED] = { PAYLOAD_NONE,   false },
 	[MESSAGE_VIF_FAILED]    = { PAYLOAD_TEXT,   false },
 	[MESSAGE_VIF_BROKEN]    = { PAYLOAD_TEXT,   false },
+	[MESSAGE_VIF_HASH]      = { PAYLOAD_HASH,   false },
 	[MESSAGE_VIF_REMOVED]   = { PAYLOAD_NONE,   false },
 	[MESSAGE_LOG]           = { PAYLOAD_TEXT,   false },
 };
@@ -28,12 +29,18 @@ static size_t message_size(const struct message *message)
 	switch (shape[message->type].payload) {
 	case PAYLOAD_CONFIG:
 		return HEADER + sizeof message->config;
+	case PAYLOAD_HASH:
+		return HEADER + sizeof message->hash;
 	case PAYLOAD_TEXT:
 		return HEADER + strnlen(message->text, sizeof message->text - 1) + 1;
 	default:
 		return HEADER;
 	}
 }
+
+/* The kernel fills the control buffer to its end, so it must end where our array does. */
+_Static_assert(CMSG_SPACE(CHANNEL_FDS_MAX * sizeof(int)) == CMSG_LEN(CHANNEL_FDS_MAX * sizeof(int)),
+	       "no room for one more descriptor");
 
 union control {
 	struct cmsghdr header;		/* for its alignment */

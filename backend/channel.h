@@ -7,7 +7,8 @@
  *
  *	to the instance
  *	VIF_ADD		config		descriptors: per queue a port fd (none if the kind has no device)
- *					and then per queue an open /dev/xen/evtchn
+ *					and then per queue an open /dev/xen/evtchn, and one more for
+ *					the control ring if there is one
  *	VIF_UPDATE	config		of a vif that was added: its live part is taken, not answered
  *	VIF_REMOVE	-		disconnect; answered by VIF_REMOVED when nothing is mapped any more
  *	from the instance
@@ -15,6 +16,7 @@
  *	VIF_CONNECTED	-		rings are mapped, ports bound, thread runs
  *	VIF_FAILED	text		VIF_ADD could not be done, and why; the vif does not exist
  *	VIF_BROKEN	text		the guest broke the protocol; vif is idle until VIF_REMOVE
+ *	VIF_HASH	hash		the guest chose another hash over its control ring
  *	VIF_REMOVED	-		all mappings, ports and descriptors of the vif are gone
  *	LOG		level, text	a line for the log
  *
@@ -25,13 +27,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hash.h"
 #include "log.h"
 #include "vif_config.h"
 
 enum message_type {
 	MESSAGE_VIF_ADD, MESSAGE_VIF_UPDATE, MESSAGE_VIF_REMOVE,
 	MESSAGE_READY, MESSAGE_VIF_CONNECTED, MESSAGE_VIF_FAILED, MESSAGE_VIF_BROKEN,
-	MESSAGE_VIF_REMOVED, MESSAGE_LOG,
+	MESSAGE_VIF_HASH, MESSAGE_VIF_REMOVED, MESSAGE_LOG,
 	MESSAGE_TYPE_COUNT
 };
 
@@ -42,11 +45,12 @@ struct message {
 	uint32_t reserved;
 	union {
 		struct vif_config config;
+		struct hash_config hash;
 		char text[LOG_LINE_MAX];	/* always ended by a NUL */
 	};
 };
 
-#define CHANNEL_FDS_MAX (2 * VIF_QUEUES_MAX)
+#define CHANNEL_FDS_MAX (2 * VIF_QUEUES_MAX + 2)	/* one more than needed: channel.c wants it even */
 
 /* Descriptors an instance inherits from unetbackd, by number. */
 #define CHANNEL_FD       3			/* the socket */

@@ -4,8 +4,8 @@
  * (queue to the guest's posted buffers) in phases: plan (requests of the ring to copies and answers),
  * copy (one call), judge, publish (all answers, then one event at most), release.
  *
- * A frame is packed into as few slots as it needs, 4096 bytes each; behind the first slot stands the
- * GSO extra, if there is one (netif.h).  The answer stands in the slot of its request: Linux's
+ * A frame is packed into as few slots as it needs, 4096 bytes each; behind the first slot stand the
+ * extras, if there are any, in the order of their types (netif.h).  The answer stands in the slot of its request: Linux's
  * netfront looks at the place, not at the id.  Only the slots that the frame at the head needs are
  * waited for: iPXE never posts more than four.
  *
@@ -89,10 +89,10 @@ static uint32_t data_slots(const struct frame *frame)
 	return (frame->length + XEN_PAGE - 1) / XEN_PAGE;
 }
 
-/* Slots a frame needs, its extra included; an upper bound that needs no look into the frame. */
-static uint32_t slots_needed(const struct frame *frame)
+/* Slots a frame needs, its extras included; an upper bound that needs no look into the frame. */
+static uint32_t slots_needed(const struct guest_rx *rx, const struct frame *frame)
 {
-	return data_slots(frame) + (frame->vnet.gso_type != VIRTIO_NET_HDR_GSO_NONE);
+	return data_slots(frame) + (frame->vnet.gso_type != VIRTIO_NET_HDR_GSO_NONE) + hash_is_on(&rx->hash);
 }
 
 /* Operations for one slot's bytes: a granted source must not cross pages, a plain one may. */
@@ -135,23 +135,65 @@ static void plan_slot(struct guest_rx *rx, const struct frame *frame, uint32_t o
 		response->flags |= NETRXF_more_data;
 }
 
-static void plan_extra(struct guest_rx *rx, const struct netif_extra_info *extra)
+/* What is told of a frame besides its bytes. */
+struct extras {
+	struct netif_extra_info list[RX_EXTRAS_MAX];
+	uint16_t count;
+};
+
+static bool make_hash(struct guest_rx *rx, const struct frame *frame, struct netif_extra_info *extra)
 {
-	rx->answers[rx->answer_count++].extra = *extra;
-	ring_rx_consume(&rx->ring, 1);	/* its buffer is not used */
+	uint32_t type, value;
+
+	if (!hash_is_on(&rx->hash) ||
+	    !hash_frame(&rx->hash, frame->segments[0].data, frame->length, &type, &value))
+		return false;
+	memset(extra, 0, sizeof *extra);
+	extra->type = XEN_NETIF_EXTRA_TYPE_HASH;
+	extra->u.hash.algorithm = HASH_TOEPLITZ;
+	extra->u.hash.type = (uint8_t)__builtin_ctz(type);	/* _XEN_NETIF_CTRL_HASH_TYPE_*: the bit's number */
+	for (int i = 0; i < 4; i++)
+		extra->u.hash.value[i] = (uint8_t)(value >> 8 * i);
+	state_add(&rx->state->rx_hashed, 1);
+	return true;
+}
+
+static void make_extras(struct guest_rx *rx, const struct frame *frame, const struct offload_to_guest *offload,
+			struct extras *extras)
+{
+	extras->count = 0;
+	if (offload->has_gso)
+		extras->list[extras->count++] = offload->gso;
+	if (make_hash(rx, frame, &extras->list[extras->count]))
+		extras->count++;
+}
+
+static void plan_extras(struct guest_rx *rx, struct extras *extras)
+{
+	for (uint16_t i = 0; i < extras->count; i++) {
+		if (i + 1 < extras->count)
+			extras->list[i].flags |= XEN_NETIF_EXTRA_FLAG_MORE;
+		rx->answers[rx->answer_count++].extra = extras->list[i];
+	}
+	ring_rx_consume(&rx->ring, extras->count);	/* their buffers are not used */
 }
 
 static void plan_frame(struct guest_rx *rx, struct frame *frame, const struct offload_to_guest *offload)
 {
 	struct rx_frame *planned = &rx->frames[rx->frame_count++];
-	uint16_t flags = offload->flags | (offload->has_gso ? NETRXF_extra_info : 0);
+	uint16_t flags = offload->flags;
+	struct extras extras;
+
+	make_extras(rx, frame, offload, &extras);
+	if (extras.count > 0)
+		flags |= NETRXF_extra_info;
 
 	planned->frame = frame;
 	planned->first_answer = (uint16_t)rx->answer_count;
 	planned->first_operation = (uint16_t)rx->copy->count;
 	plan_slot(rx, frame, 0, flags);
-	if (offload->has_gso)
-		plan_extra(rx, &offload->gso);
+	plan_extras(rx, &extras);
+	planned->extras = extras.count;
 	for (uint32_t at = XEN_PAGE; at < frame->length; at += XEN_PAGE)
 		plan_slot(rx, frame, at, 0);
 	planned->slots = (uint16_t)(rx->answer_count - planned->first_answer);
@@ -175,7 +217,7 @@ static int plan(struct guest_rx *rx)
 		struct offload_to_guest offload;
 		enum guest_rx_verdict verdict;
 
-		if (!frame || slots_needed(frame) > slots)
+		if (!frame || slots_needed(rx, frame) > slots)
 			break;
 		if (gcopy_room(rx->copy) < 2 * data_slots(frame))
 			break;
@@ -198,10 +240,10 @@ static int plan(struct guest_rx *rx)
 /* --- deliver: judge, publish, release --------------------------------------------------------- */
 
 /* A frame one of whose copies failed is answered with an error in each of its data slots. */
-static void answer_error(struct guest_rx *rx, const struct rx_frame *planned, bool has_extra)
+static void answer_error(struct guest_rx *rx, const struct rx_frame *planned)
 {
 	for (uint16_t i = 0; i < planned->slots; i++)
-		if (!has_extra || i != 1)
+		if (i == 0 || i > planned->extras)
 			rx->answers[planned->first_answer + i].response.status = NETIF_RSP_ERROR;
 }
 
@@ -210,8 +252,7 @@ static enum guest_rx_verdict judge(struct guest_rx *rx, const struct rx_frame *p
 	for (uint16_t i = 0; i < planned->operations; i++) {
 		if (gcopy_ok(rx->copy, planned->first_operation + i))
 			continue;
-		answer_error(rx, planned,
-			     rx->answers[planned->first_answer].response.flags & NETRXF_extra_info);
+		answer_error(rx, planned);
 		return GUEST_RX_COPY_FAILED;
 	}
 	return GUEST_RX_DELIVERED;
@@ -267,8 +308,8 @@ bool guest_rx_arm(struct guest_rx *rx)
 
 	if (!frame || limiter_waits(&rx->limiter))
 		return false;
-	available = ring_rx_arm(&rx->ring, slots_needed(frame));
-	if (available >= 0 && (uint32_t)available < slots_needed(frame)) {
+	available = ring_rx_arm(&rx->ring, slots_needed(rx, frame));
+	if (available >= 0 && (uint32_t)available < slots_needed(rx, frame)) {
 		state_add(&rx->state->rx_no_slots, 1);
 		return false;
 	}

@@ -7,6 +7,7 @@
 
 #include "events.h"
 #include "gcopy.h"
+#include "hash.h"
 #include "limiter.h"
 #include "offload.h"
 #include "port.h"
@@ -16,13 +17,14 @@
 
 #define RX_BURST 64			/* frames read from the port, and frames delivered, a poll */
 
-/* Slots that the largest frame takes: 17 pages of data and the GSO extra. */
-#define RX_SLOTS_MAX 18
+#define RX_EXTRAS_MAX 2			/* GSO, hash */
+/* Slots that the largest frame takes: 17 pages of data and the extras. */
+#define RX_SLOTS_MAX (17 + RX_EXTRAS_MAX)
 
 /* Of a frame from its plan until its answers are published. */
 struct rx_frame {
 	struct frame *frame;
-	uint16_t first_answer, slots;
+	uint16_t first_answer, slots, extras;	/* extras stand behind the first slot */
 	uint16_t first_operation, operations;
 };
 
@@ -33,6 +35,7 @@ struct guest_rx {
 	struct port *port;
 	struct queue_state *state;
 	uint32_t features;		/* VIF_F_* of the guest */
+	struct hash_config hash;	/* the guest's; which frames are told their hash */
 	const struct multicast *multicast;	/* of the vif */
 	bool multicast_control;		/* only multicast frames of that list */
 	struct limiter limiter;		/* what the guest may be sent; frames beyond it stay queued */

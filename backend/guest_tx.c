@@ -74,6 +74,9 @@ static int take_extra(struct guest_tx *tx, struct tx_packet *packet,
 		packet->has_gso = true;
 		packet->gso = *extra;
 	}
+	/* A TAP has no use for it: the stack behind computes its own. */
+	if (extra->type == XEN_NETIF_EXTRA_TYPE_HASH)
+		state_add(&tx->state->tx_hashed, 1);
 	if (extra->type == XEN_NETIF_EXTRA_TYPE_MCAST_ADD)
 		packet->add = *extra;
 	if (extra->type == XEN_NETIF_EXTRA_TYPE_MCAST_DEL)

@@ -1,7 +1,9 @@
 /* instance.c - the data plane of one guest; see instance.h
  *
  * Vifs stand in a table by the slot that unetbackd gave them.  A vif is either absent or has all its
- * queues running (or broken and waiting to be removed): there is no half-made vif between messages. */
+ * queues running (or broken and waiting to be removed): there is no half-made vif between messages.  Between
+ * messages the main thread serves the vifs' control rings, a bounded piece each, so that none of them keeps
+ * unetbackd waiting. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -10,13 +12,18 @@
 #include <unistd.h>
 
 #include "channel.h"
+#include "control_ring.h"
 #include "instance.h"
 #include "queue_thread.h"
+
+#define RESEND_MS 100			/* of what unetbackd could not be told at once */
 
 struct vif {
 	struct instance *instance;
 	struct vif_config config;
 	struct vif_common common;
+	struct control_ring control;		/* closed if the guest has none, or broke it */
+	bool hash_unsent;			/* unetbackd has not been told the newest */
 	uint32_t queue_count;			/* threads running */
 	struct queue_thread *queues[VIF_QUEUES_MAX];
 };
@@ -63,6 +70,7 @@ static void vif_stop(struct vif *vif)
 {
 	struct vif_state *state = &vif->instance->setup->state->vifs[vif->config.slot];
 
+	control_ring_close(&vif->control);
 	for (uint32_t i = 0; i < vif->queue_count; i++) {
 		queue_thread_stop(vif->queues[i]);
 		queue_pair_close(&vif->queues[i]->pair);
@@ -116,6 +124,33 @@ static const struct port_class *find_port_class(const struct instance *instance,
 	return *class;
 }
 
+/* A socket that is full is tried again next turn. */
+static void send_hash(struct vif *vif)
+{
+	const struct message message = { .type = MESSAGE_VIF_HASH, .handle = vif->config.handle,
+					 .hash = vif->control.hash };
+
+	vif->hash_unsent = channel_send(vif->instance->setup->channel, &message, NULL, 0) == -EAGAIN;
+}
+
+/* The next instance, the queues and unetbackd are told what the guest wants. */
+static void publish_hash(struct vif *vif)
+{
+	vif->instance->setup->state->vifs[vif->config.slot].hash = vif->control.hash;
+	vif_common_set_hash(&vif->common, &vif->control.hash);
+	send_hash(vif);
+}
+
+/* Before the queues start: they begin with the hash that a restart found. */
+static int open_control(struct vif *vif, int evtchn_fd, char *why, size_t size)
+{
+	const struct instance_setup *setup = vif->instance->setup;
+	const struct hash_config hash = setup->state->vifs[vif->config.slot].hash;
+	const struct control_setup control = { &vif->config, setup->gnttab, evtchn_fd, &hash };
+
+	return control_ring_open(&vif->control, &control, why, size);
+}
+
 /* Takes over all @fds; closes those that no queue got to. */
 static int vif_start(struct vif *vif, const struct port_class *class, const int fds[],
 		     char *why, size_t size)
@@ -126,8 +161,12 @@ static int vif_start(struct vif *vif, const struct port_class *class, const int 
 	uint32_t ports = class->has_device ? config->queue_count : 0;
 	int error = 0;
 
-	if (config->fresh)
+	if (config->fresh) {
 		multicast_clear(&state->multicast);
+		memset(&state->hash, 0, sizeof state->hash);
+	}
+	if (config->control_ring_ref)
+		error = open_control(vif, fds[ports + config->queue_count], why, size);
 	for (uint32_t i = 0; i < config->queue_count; i++) {
 		struct queue_pair_setup queue = {
 			.config = config, .index = i, .port_class = class,
@@ -148,6 +187,8 @@ static int vif_start(struct vif *vif, const struct port_class *class, const int 
 	}
 	state_set(&state->features, config->features);
 	state_set(&state->connected, vif->queue_count);
+	if (!error && hash_is_on(&vif->control.hash))
+		publish_hash(vif);
 	return error;
 }
 
@@ -177,7 +218,7 @@ static int check_add(struct instance *instance, const struct vif_config *config,
 		snprintf(why, size, "unknown port kind '%s'", config->port_kind);
 		return -EINVAL;
 	}
-	wanted = config->queue_count * ((*class)->has_device ? 2 : 1);
+	wanted = config->queue_count * ((*class)->has_device ? 2 : 1) + (config->control_ring_ref != 0);
 	if ((uint32_t)fd_count != wanted) {
 		snprintf(why, size, "%d descriptors, %u are needed", fd_count, wanted);
 		return -EINVAL;
@@ -298,21 +339,73 @@ static int handle_message(struct instance *instance)
 	}
 }
 
+/* --- control rings ---------------------------------------------------------------------------- */
+
+static void serve_control(struct vif *vif)
+{
+	int error = control_ring_serve(&vif->control);
+
+	if (vif->control.hash_changed)
+		publish_hash(vif);
+	if (!error)
+		return;
+	report_broken(vif, vif->control.fault);
+	control_ring_close(&vif->control);
+}
+
+/* What the main thread waits for: the channel, then the control rings.  *@timeout is 0 if one of them has
+ * more to do. */
+static nfds_t collect_fds(const struct instance *instance, struct pollfd fds[1 + VIFS_PER_GUEST_MAX],
+			  struct vif *vifs[1 + VIFS_PER_GUEST_MAX], int *timeout)
+{
+	nfds_t count = 0;
+
+	*timeout = -1;
+	vifs[count] = NULL;
+	fds[count++] = (struct pollfd){ .fd = instance->setup->channel, .events = POLLIN };
+	for (uint32_t slot = 0; slot < VIFS_PER_GUEST_MAX; slot++) {
+		struct vif *vif = instance->vifs[slot];
+
+		if (!vif || !control_ring_is_open(&vif->control))
+			continue;
+		if (vif->hash_unsent && *timeout != 0)
+			*timeout = RESEND_MS;
+		if (vif->control.more)
+			*timeout = 0;
+		vifs[count] = vif;
+		fds[count++] = (struct pollfd){ .fd = control_ring_fd(&vif->control), .events = POLLIN };
+	}
+	return count;
+}
+
+/* One turn: control rings first, as a message may end their vifs.  As handle_message(). */
+static int turn(struct instance *instance)
+{
+	struct pollfd fds[1 + VIFS_PER_GUEST_MAX];
+	struct vif *vifs[1 + VIFS_PER_GUEST_MAX];
+	int timeout;
+	nfds_t count = collect_fds(instance, fds, vifs, &timeout);
+
+	if (poll(fds, count, timeout) < 0)
+		return errno == EINTR ? 0 : -errno;
+	for (nfds_t i = 1; i < count; i++)
+		if (fds[i].revents || vifs[i]->control.more)
+			serve_control(vifs[i]);
+		else if (vifs[i]->hash_unsent)
+			send_hash(vifs[i]);
+	return fds[0].revents ? handle_message(instance) : 0;
+}
+
 int instance_run(const struct instance_setup *setup)
 {
 	struct instance instance = { .setup = setup };
-	struct pollfd fd = { .fd = setup->channel, .events = POLLIN };
 	int end = 0;
 
 	setup->state->magic = GUEST_STATE_MAGIC;
 	setup->state->size = sizeof *setup->state;
 	send_plain(setup->channel, MESSAGE_READY, 0);
-	while (end == 0) {
-		if (poll(&fd, 1, -1) < 0 && errno != EINTR)
-			end = -errno;
-		else if (fd.revents)
-			end = handle_message(&instance);
-	}
+	while (end == 0)
+		end = turn(&instance);
 	for (uint32_t slot = 0; slot < VIFS_PER_GUEST_MAX; slot++)
 		if (instance.vifs[slot])
 			remove_vif(&instance, slot);

@@ -14,6 +14,7 @@
 #define XEN_PAGE 4096u			/* grants are of 4 KiB pages on every architecture */
 
 #define NETIF_RING_SIZE 256u		/* ring.h: __CONST_RING_SIZE of a page, both rings */
+#define NETIF_CONTROL_RING_SIZE 128u	/* likewise, of the control ring */
 
 /* netif.h asks for XEN_NETIF_NR_SLOTS_MIN.  Linux's xen-netback counts only those behind the first
  * (netback.c, xenvif_count_requests), so old frontends with 18 fragments and a head get away with one
@@ -36,6 +37,10 @@ _Static_assert(sizeof(union netif_rx_sring_entry) == 8, "netif.h: rx slot");
 _Static_assert(offsetof(struct netif_tx_sring, ring) == 64, "ring.h: header of a ring");
 _Static_assert(offsetof(struct netif_tx_sring, ring) + NETIF_RING_SIZE * 12 <= XEN_PAGE, "tx ring");
 _Static_assert(offsetof(struct netif_rx_sring, ring) + NETIF_RING_SIZE * 8 <= XEN_PAGE, "rx ring");
+_Static_assert(sizeof(struct xen_netif_ctrl_request) == 16, "netif.h: control request");
+_Static_assert(sizeof(struct xen_netif_ctrl_response) == 12, "netif.h: control response");
+_Static_assert(offsetof(struct xen_netif_ctrl_sring, ring) + NETIF_CONTROL_RING_SIZE * 16 <= XEN_PAGE,
+	       "control ring");
 _Static_assert(NETIF_SLOTS_MAX == 19, "netif.h: XEN_NETIF_NR_SLOTS_MIN");
 
 #endif

@@ -11,6 +11,8 @@
 
 #include <stdint.h>
 
+#include "hash.h"
+
 #define PORT_NAME_MAX 16		/* IFNAMSIZ, with the NUL */
 #define PORT_QUEUES_MAX 8
 #define PORT_REASON_MAX 192
@@ -20,6 +22,7 @@ struct port_device {
 	int queue_count;
 	int queue_fds[PORT_QUEUES_MAX];	/* owned; close-on-exec */
 	int ifindex;			/* 0 for kinds without a network device */
+	int hash_fd;			/* of the kind's own, -1 while it needs none; owned */
 	char reason[PORT_REASON_MAX];	/* of the last failure */
 };
 
@@ -34,9 +37,12 @@ struct port_device_class {
 	/* Makes @name with one queue, or takes over a persistent one that is free; -EBUSY if another
 	 * process serves it, -EEXIST if a device of another kind has that name.  Carrier is off. */
 	int (*create)(struct port_device *device, const char *name);
-	/* As many queues as the guest has now.  Those that go take what waits in them with them; carrier
+	/* As many queues as the guest has now, who has chosen no hash yet.  Those that go take what waits in them with them; carrier
 	 * is off afterwards if the number changed. */
 	int (*set_queues)(struct port_device *device, int queues);
+	/* The guest's own hash decides on which queue a frame arrives, until set_queues() is called again; if
+	 * it is off the device is free to choose. */
+	int (*set_hash)(struct port_device *device, const struct hash_config *hash);
 	int (*set_mtu)(struct port_device *device, uint32_t mtu);
 	int (*set_carrier)(struct port_device *device, int up);	/* guest connected or not */
 	void (*get_counters)(const struct port_device *device, struct port_device_counters *counters);

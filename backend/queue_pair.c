@@ -97,7 +97,7 @@ static void follow_common(struct queue_pair *pair)
 {
 	struct vif_live live;
 
-	pair->common_seen = vif_common_get(pair->common, &live);
+	pair->common_seen = vif_common_get(pair->common, &live, &pair->rx.hash);
 	pair->rx.queue.limits = live.limits;
 	pair->rx.multicast_control = live.multicast_control;
 	limiter_set(&pair->tx.limiter, live.tx_rates, pair->common->tx_credits);

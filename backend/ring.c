@@ -1,7 +1,7 @@
 /* ring.c - accessors of the shared rings; see ring.h
  *
- * The two rings differ only in the types of their slots; what is alike stands in macros-free helpers
- * over the four shared indices (struct indices), which lie at the same place in both. */
+ * The rings differ only in the types of their slots; what is alike stands in macros-free helpers
+ * over the four shared indices (struct indices), which lie at the same place in all. */
 #include <errno.h>
 #include <string.h>
 
@@ -19,6 +19,9 @@ _Static_assert(offsetof(struct netif_tx_sring, req_prod) == offsetof(struct indi
 	       offsetof(struct netif_rx_sring, req_prod) == offsetof(struct indices, req_prod) &&
 	       offsetof(struct netif_rx_sring, rsp_event) == offsetof(struct indices, rsp_event),
 	       "the indices of both rings lie alike");
+_Static_assert(offsetof(struct xen_netif_ctrl_sring, req_prod) == offsetof(struct indices, req_prod) &&
+	       offsetof(struct xen_netif_ctrl_sring, rsp_event) == offsetof(struct indices, rsp_event),
+	       "and those of the control ring");
 
 static uint32_t load_acquire(const uint32_t *shared)
 {
@@ -45,13 +48,13 @@ static void copy_once(void *to, const void *shared, size_t bytes)
 	}
 }
 
-static int available(const struct indices *shared, uint32_t cons, uint32_t *prod_seen)
+static int available(const struct indices *shared, uint32_t size, uint32_t cons, uint32_t *prod_seen)
 {
 	uint32_t n;
 
 	*prod_seen = load_acquire(&shared->req_prod);
 	n = *prod_seen - cons;
-	return n <= NETIF_RING_SIZE ? (int)n : -EPROTO;
+	return n <= size ? (int)n : -EPROTO;
 }
 
 static void attach(const struct indices *shared, uint32_t *cons, uint32_t *rsp)
@@ -95,12 +98,12 @@ int ring_rx_attach(struct ring_rx *ring, void *page)
 
 int ring_tx_available(struct ring_tx *ring)
 {
-	return available(TX_INDICES(ring), ring->cons, &ring->prod_seen);
+	return available(TX_INDICES(ring), NETIF_RING_SIZE, ring->cons, &ring->prod_seen);
 }
 
 int ring_rx_available(struct ring_rx *ring)
 {
-	return available(RX_INDICES(ring), ring->cons, &ring->prod_seen);
+	return available(RX_INDICES(ring), NETIF_RING_SIZE, ring->cons, &ring->prod_seen);
 }
 
 void ring_tx_fetch(const struct ring_tx *ring, uint32_t ahead, struct netif_tx_request *request)
@@ -148,4 +151,41 @@ int ring_rx_arm(struct ring_rx *ring, uint32_t n)
 {
 	arm(RX_INDICES(ring), ring->cons + n);
 	return ring_rx_available(ring);
+}
+
+/* --- the control ring ------------------------------------------------------------------------- */
+
+#define CONTROL_INDICES(ring) ((struct indices *)(ring)->shared)
+#define CONTROL_SLOT(index) ((index) & (NETIF_CONTROL_RING_SIZE - 1))
+
+int ring_control_attach(struct ring_control *ring, void *page)
+{
+	ring->shared = page;
+	attach(CONTROL_INDICES(ring), &ring->cons, &ring->rsp);
+	return ring_control_available(ring) < 0 ? -EPROTO : 0;
+}
+
+int ring_control_available(struct ring_control *ring)
+{
+	return available(CONTROL_INDICES(ring), NETIF_CONTROL_RING_SIZE, ring->cons, &ring->prod_seen);
+}
+
+void ring_control_fetch(struct ring_control *ring, struct xen_netif_ctrl_request *request)
+{
+	copy_once(request, &ring->shared->ring[CONTROL_SLOT(ring->cons)], sizeof *request);
+	ring->cons++;
+}
+
+bool ring_control_respond(struct ring_control *ring, const struct xen_netif_ctrl_response *response)
+{
+	uint32_t before = ring->rsp++;
+
+	memcpy(&ring->shared->ring[CONTROL_SLOT(before)], response, sizeof *response);
+	return publish(CONTROL_INDICES(ring), before, ring->rsp);
+}
+
+int ring_control_arm(struct ring_control *ring)
+{
+	arm(CONTROL_INDICES(ring), ring->cons + 1);
+	return ring_control_available(ring);
 }

@@ -23,6 +23,11 @@ struct ring_tx {
 	uint32_t prod_seen;		/* req_prod at the last look */
 };
 
+struct ring_control {
+	struct xen_netif_ctrl_sring *shared;
+	uint32_t cons, rsp, prod_seen;
+};
+
 struct ring_rx {
 	struct netif_rx_sring *shared;
 	uint32_t cons, rsp, prod_seen;
@@ -60,5 +65,13 @@ bool ring_rx_respond(struct ring_rx *ring, const union ring_rx_answer *answers, 
  * the number ready, as *_available().  Below @n it is safe to sleep. */
 int ring_tx_arm(struct ring_tx *ring, uint32_t n);
 int ring_rx_arm(struct ring_rx *ring, uint32_t n);
+
+/* The control ring, likewise.  fetch() moves past the request, respond() publishes one answer, arm() asks for
+ * an event at the next request. */
+int ring_control_attach(struct ring_control *ring, void *page);
+int ring_control_available(struct ring_control *ring);
+void ring_control_fetch(struct ring_control *ring, struct xen_netif_ctrl_request *request);
+bool ring_control_respond(struct ring_control *ring, const struct xen_netif_ctrl_response *response);
+int ring_control_arm(struct ring_control *ring);
 
 #endif

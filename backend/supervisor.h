@@ -19,6 +19,7 @@
 #include <sys/types.h>
 
 #include "clock.h"
+#include "hash.h"
 #include "vif_config.h"
 #include "vif_state.h"
 
@@ -37,6 +38,8 @@ struct supervisor_settings {
 	void (*failed)(void *context, uint16_t guest, uint32_t handle, const char *why);
 	void (*broken)(void *context, uint16_t guest, uint32_t handle, const char *why);
 	void (*disconnected)(void *context, uint16_t guest, uint32_t handle);
+	/* The guest of a connected vif chose a hash; checked. */
+	void (*hashed)(void *context, uint16_t guest, uint32_t handle, const struct hash_config *hash);
 	void *context;
 };
 

@@ -23,7 +23,7 @@ struct entry *supervisor_entry(struct guest *guest, uint32_t handle)
 
 /* --- telling the process ---------------------------------------------------------------------- */
 
-/* An open /dev/xen/evtchn for each queue; the instance cannot open any itself. */
+/* An open /dev/xen/evtchn for each queue and the control ring; the instance cannot open any itself. */
 static int open_event_channels(xenevtchn_handle *handles[], int fds[], uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -45,20 +45,20 @@ static int send_add(struct guest *guest, struct entry *entry, char *why, size_t 
 {
 	struct message message = { .type = MESSAGE_VIF_ADD, .handle = entry->config.handle,
 				   .config = entry->config };
-	xenevtchn_handle *handles[VIF_QUEUES_MAX];
-	uint32_t queues = entry->config.queue_count;
+	xenevtchn_handle *handles[VIF_QUEUES_MAX + 1];
+	uint32_t channels = entry->config.queue_count + (entry->config.control_ring_ref != 0);
 	int fds[CHANNEL_FDS_MAX];
 	int error;
 
 	memcpy(fds, entry->port_fds, (size_t)entry->port_fd_count * sizeof *fds);
-	error = open_event_channels(handles, fds + entry->port_fd_count, queues);
+	error = open_event_channels(handles, fds + entry->port_fd_count, channels);
 	if (error) {
 		snprintf(why, size, "/dev/xen/evtchn cannot be opened: %s", strerror(-error));
 		return error;
 	}
 	error = channel_send(guest->process.channel, &message, fds,
-			     entry->port_fd_count + (int)queues);
-	for (uint32_t i = 0; i < queues; i++)
+			     entry->port_fd_count + (int)channels);
+	for (uint32_t i = 0; i < channels; i++)
 		xenevtchn_close(handles[i]);
 	if (error == -EPIPE || error == -ECONNRESET)
 		return -EAGAIN;		/* it is about to be buried; the next one is told */
@@ -173,6 +173,8 @@ static void hear_of_vif(struct supervisor *supervisor, struct guest *guest, stru
 		entry->config.fresh = 0;	/* for the next instance */
 		entry->answer_by.ns = 0;
 		settings->connected(settings->context, guest->domid, message->handle);
+	} else if (message->type == MESSAGE_VIF_HASH && entry->wanted) {
+		settings->hashed(settings->context, guest->domid, message->handle, &message->hash);
 	} else if (message->type == MESSAGE_VIF_BROKEN && entry->wanted) {
 		settings->broken(settings->context, guest->domid, message->handle, message->text);
 	} else if (message->type == MESSAGE_VIF_FAILED && entry->told_add) {
@@ -199,6 +201,10 @@ static bool hear(struct supervisor *supervisor, struct guest *guest, struct mess
 		/* fall through */
 	case MESSAGE_VIF_CONNECTED:
 	case MESSAGE_VIF_REMOVED:
+	case MESSAGE_VIF_HASH:
+		if (entry && message->type == MESSAGE_VIF_HASH &&
+		    !hash_config_is_good(&message->hash, entry->config.queue_count))
+			return false;
 		if (entry)
 			hear_of_vif(supervisor, guest, entry, message);
 		return true;

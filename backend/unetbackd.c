@@ -327,6 +327,7 @@ static struct supervisor *make_supervisor(struct vifs *vifs, uint16_t self)
 		.failed = vifs_failed,
 		.broken = vifs_broken,
 		.disconnected = vifs_disconnected,
+		.hashed = vifs_hashed,
 		.context = vifs,
 	};
 

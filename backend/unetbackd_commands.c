@@ -215,6 +215,28 @@ static void show_multicast(struct report *report, const struct vif_info *info)
 	report_close(report);
 }
 
+/* The hash the guest chose over its control ring. */
+static void show_hash(struct report *report, const struct vif_info *info)
+{
+	static const char *const names[] = { "ipv4", "ipv4-tcp", "ipv6", "ipv6-tcp" };
+	struct supervisor_guest_info guest;
+	struct hash_config hash;
+
+	report_bool(report, "control_ring", info->config->control_ring_ref != 0);
+	if (!supervisor_info(served.supervisor, info->guest, info->handle, &guest) || !guest.state)
+		return;
+	hash = guest.state->hash;
+	if (!hash_is_on(&hash))
+		return;
+	report_string(report, "hash_algorithm", "toeplitz");
+	report_number(report, "hash_mapping_size", hash.mapping_size);
+	report_open_list(report, "hash_types");
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (hash.types & (1u << i))
+			report_string(report, NULL, names[i]);
+	report_close(report);
+}
+
 static void show_vif(struct report *report, const struct vif_info *info)
 {
 	show_states(report, info);
@@ -222,6 +244,7 @@ static void show_vif(struct report *report, const struct vif_info *info)
 		show_features(report, info->config->features);
 		show_rates(report, &info->config->live);
 		show_multicast(report, info);
+		show_hash(report, info);
 		report_number(report, "mtu", info->config->mtu);
 		report_number(report, "queues", info->config->queue_count);
 		report_bool(report, "split_event_channels",

@@ -434,6 +434,14 @@ void vifs_disconnected(void *context, uint16_t guest, uint32_t handle)
 	vif->marked = true;
 }
 
+void vifs_hashed(void *context, uint16_t guest, uint32_t handle, const struct hash_config *hash)
+{
+	struct vif *vif = find_vif(context, guest, handle);
+
+	if (vif)
+		vif_follow_hash(vif, hash);
+}
+
 /* --- for commands ----------------------------------------------------------------------------- */
 
 static const char *waiting_for(const struct vif *vif)

@@ -52,6 +52,7 @@ void vifs_connected(void *vifs, uint16_t guest, uint32_t handle);
 void vifs_failed(void *vifs, uint16_t guest, uint32_t handle, const char *why);
 void vifs_broken(void *vifs, uint16_t guest, uint32_t handle, const char *why);
 void vifs_disconnected(void *vifs, uint16_t guest, uint32_t handle);
+void vifs_hashed(void *vifs, uint16_t guest, uint32_t handle, const struct hash_config *hash);
 
 /* For commands. */
 struct vif_info {

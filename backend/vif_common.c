@@ -7,6 +7,7 @@ void vif_common_init(struct vif_common *common, const struct vif_live *live)
 {
 	pthread_mutex_init(&common->lock, NULL);
 	common->live = *live;
+	memset(&common->hash, 0, sizeof common->hash);
 	common->generation = 1;
 	for (int i = 0; i < RATE_KINDS; i++) {
 		credit_fill(&common->tx_credits[i]);
@@ -46,12 +47,21 @@ void vif_common_set_live(struct vif_common *common, const struct vif_live *live)
 	pthread_mutex_unlock(&common->lock);
 }
 
-uint32_t vif_common_get(struct vif_common *common, struct vif_live *live)
+void vif_common_set_hash(struct vif_common *common, const struct hash_config *hash)
+{
+	pthread_mutex_lock(&common->lock);
+	common->hash = *hash;
+	move_on(common);
+	pthread_mutex_unlock(&common->lock);
+}
+
+uint32_t vif_common_get(struct vif_common *common, struct vif_live *live, struct hash_config *hash)
 {
 	uint32_t generation;
 
 	pthread_mutex_lock(&common->lock);
 	*live = common->live;
+	*hash = common->hash;
 	generation = common->generation;
 	pthread_mutex_unlock(&common->lock);
 	return generation;

@@ -12,12 +12,14 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "hash.h"
 #include "vif_config.h"
 
 struct vif_common {
 	uint32_t generation;		/* of what stands below; atomic, never 0 */
 	pthread_mutex_t lock;		/* of what stands below; nothing that waits is done under it */
 	struct vif_live live;
+	struct hash_config hash;	/* the guest's, told over the control ring */
 
 	/* Taken from by all queues: each word is changed whole. */
 	struct credit tx_credits[RATE_KINDS], rx_credits[RATE_KINDS];
@@ -28,6 +30,7 @@ void vif_common_destroy(struct vif_common *common);
 
 /* By the main thread; a queue sees it at its next poll, and only if it is awake. */
 void vif_common_set_live(struct vif_common *common, const struct vif_live *live);
+void vif_common_set_hash(struct vif_common *common, const struct hash_config *hash);
 
 /* By a queue's thread: whether anything is newer than @seen (0: nothing was seen yet). */
 static inline bool vif_common_moved(const struct vif_common *common, uint32_t seen)
@@ -35,6 +38,6 @@ static inline bool vif_common_moved(const struct vif_common *common, uint32_t se
 	return __atomic_load_n(&common->generation, __ATOMIC_ACQUIRE) != seen;
 }
 /* The newest, and its generation. */
-uint32_t vif_common_get(struct vif_common *common, struct vif_live *live);
+uint32_t vif_common_get(struct vif_common *common, struct vif_live *live, struct hash_config *hash);
 
 #endif

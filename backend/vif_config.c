@@ -21,6 +21,7 @@ static const struct { const char *name; size_t offset; uint32_t min, max; } rang
 	{ FIELD(live.limits.frames), 1, QUEUE_FRAMES_LIMIT },
 	{ FIELD(live.limits.bytes),  QUEUE_BYTES_MIN, QUEUE_BYTES_LIMIT },
 	{ FIELD(live.limits.age_ms), 1, QUEUE_AGE_MS_LIMIT },
+	{ FIELD(control_port),  0, VIF_PORT_MAX },
 	{ FIELD(live.multicast_control), 0, 1 },
 	{ FIELD(fresh),         0, 1 },
 	{ FIELD(guest_tx_pages), FRAME_SEGMENTS_MAX, 1024 },
@@ -133,6 +134,34 @@ static int check_names(const struct vif_config *config, char *why, unsigned int 
 	return 0;
 }
 
+/* Both keys or none, and nothing that a queue has. */
+static int check_control(const struct vif_config *config, char *why, unsigned int size)
+{
+	if ((config->control_ring_ref == 0) != (config->control_port == 0)) {
+		snprintf(why, size, "ctrl-ring-ref is %u and event-channel-ctrl %u, there must be both or none",
+			 config->control_ring_ref, config->control_port);
+		return -EINVAL;
+	}
+	if (config->control_ring_ref == 0)
+		return 0;
+	for (uint32_t i = 0; i < config->queue_count; i++) {
+		const struct queue_config *queue = &config->queues[i];
+
+		if (config->control_ring_ref == queue->tx_ring_ref ||
+		    config->control_ring_ref == queue->rx_ring_ref) {
+			snprintf(why, size, "ctrl-ring-ref is %u, as a ring of queue %u, they must differ",
+				 config->control_ring_ref, i);
+			return -EINVAL;
+		}
+		if (config->control_port == queue->tx_port || config->control_port == queue->rx_port) {
+			snprintf(why, size, "event-channel-ctrl is %u, as a channel of queue %u, they must differ",
+				 config->control_port, i);
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
 int vif_config_check(const struct vif_config *config, char *why, unsigned int size)
 {
 	int error = check_ranges(config, why, size);
@@ -152,5 +181,7 @@ int vif_config_check(const struct vif_config *config, char *why, unsigned int si
 		error = check_rates(config->live.rx_rates, "rx_rates", why, size);
 	for (uint32_t i = 0; !error && i < config->queue_count; i++)
 		error = check_queue(config, i, why, size);
-	return error ? error : check_distinct(config, why, size);
+	if (!error)
+		error = check_distinct(config, why, size);
+	return error ? error : check_control(config, why, size);
 }

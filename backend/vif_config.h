@@ -71,6 +71,7 @@ struct vif_config {
 	uint8_t mac[6];				/* the guest's, as the toolstack says; zeros: not said */
 	uint32_t queue_count;			/* 1..VIF_QUEUES_MAX */
 	struct queue_config queues[VIF_QUEUES_MAX];
+	uint32_t control_ring_ref, control_port; /* of the control ring; both 0: there is none */
 	struct vif_live live;
 	uint32_t fresh;				/* 1: the guest has just connected; what an earlier instance
 						 * kept for it in the state memory is void */

@@ -1,5 +1,5 @@
-/* vif_internal.h - what vif.c (finding and dispatching) and vif_life.c (one vif's life) share; for
- * nobody else */
+/* vif_internal.h - what vif.c (finding and dispatching), vif_life.c (one vif's life) and vif_connect.c (what
+ * is agreed with its guest) share; for nobody else */
 #ifndef BACKEND_VIF_INTERNAL_H
 #define BACKEND_VIF_INTERNAL_H
 
@@ -47,6 +47,8 @@ struct vif {
 	char last_error[VIF_REASON_MAX];
 	char ignored[VIF_REASON_MAX];	/* what the toolstack wrote that makes no sense; "" if nothing */
 
+	struct hash_config hash;	/* the guest's, to be passed to the device if @hash_new */
+	bool hash_new;
 	uint32_t queues_max;		/* what the guest was offered; 0: nothing yet */
 	bool has_device;
 	struct port_device device;
@@ -79,11 +81,28 @@ void vif_release(struct vif *vif);	/* watches; the device stays unless @vif is g
 
 void vif_watch_again(struct vif *vif);	/* after the connection to xenstored was lost */
 
+/* vif_connect.c: actions of the state table. */
+void vif_advertise(struct vif *vif);
+void vif_connect_rings(struct vif *vif);
+/* Reads again what may change while connected, and passes it on. */
+void vif_follow_changes(struct vif *vif);
+
+/* XenStore, below @folder, which is vif->backend or vif->frontend.  As xenstore.h has them. */
+int vif_read_key(struct vif *vif, const char *folder, const char *key, char *value, size_t size);
+/* Into vif->backend, as long as the toolstack has not removed it. */
+int vif_write_values(struct vif *vif, const struct xenstore_value *values, size_t count);
+void vif_write_state(struct vif *vif, enum xenbus_state state);
+
+/* Its entry makes no sense, or somebody else serves it: nothing is done until it is removed. */
+void vif_refuse(struct vif *vif, const char *why);
+void vif_forget_error(struct vif *vif);
+
 /* Keeps @why, logs it, writes it to the error node and closes. */
 void vif_fail(struct vif *vif, const char *why);
 
 /* The supervisor's answers. */
 void vif_rings_connected(struct vif *vif);
 void vif_rings_disconnected(struct vif *vif);
+void vif_follow_hash(struct vif *vif, const struct hash_config *hash);
 
 #endif

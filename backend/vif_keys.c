@@ -22,6 +22,7 @@ const struct vif_offer vif_offers[] = {
 	{ "multi-queue-max-queues", NULL },
 	{ "feature-multicast-control", "1" },
 	{ "feature-dynamic-multicast-control", "1" },
+	{ "feature-ctrl-ring", "1" },
 	{ NULL, NULL },
 };
 _Static_assert(sizeof vif_offers / sizeof *vif_offers <= VIF_OFFERS_MAX, "VIF_OFFERS_MAX");
@@ -36,6 +37,7 @@ _Static_assert(sizeof vif_offers / sizeof *vif_offers <= VIF_OFFERS_MAX, "VIF_OF
 
 struct values {
 	uint32_t rx_copy;
+	uint32_t control_ring_ref, control_port;	/* 0: not there */
 	uint32_t sg, no_csum4, csum6, gso4, gso6, rx_notify;
 	uint32_t mtu;
 };
@@ -62,6 +64,8 @@ struct key {
 static const struct key keys[] = {
 	/* name                    written  range                       absent       into */
 	{ "request-rx-copy",           FRONT, 0, 1,                     0,           INTO(rx_copy) },
+	{ "ctrl-ring-ref",             FRONT, VIF_REF_MIN, UINT32_MAX,  0,           INTO(control_ring_ref) },
+	{ "event-channel-ctrl",        FRONT, 1, VIF_PORT_MAX,          0,           INTO(control_port) },
 	{ "feature-sg",                FRONT, 0, 1,                     0,           INTO(sg) },
 	{ "feature-no-csum-offload",   FRONT, 0, 1,                     0,           INTO(no_csum4) },
 	{ "feature-ipv6-csum-offload", FRONT, 0, 1,                     0,           INTO(csum6) },
@@ -364,6 +368,9 @@ int vif_keys_read(vif_key_read *read, void *context, uint32_t queues_max, struct
 		error = read_queues(&reader, queues_max, config);
 	if (!error)
 		error = read_mac(&reader, config->mac);
+	config->control_ring_ref = values.control_ring_ref;
+	/* Without a ring its channel means nothing, whatever an earlier driver left. */
+	config->control_port = values.control_ring_ref ? values.control_port : 0;
 	config->features = choose_features(&values);
 	config->mtu = values.mtu;
 	if (!(config->features & VIF_F_SG) && config->mtu > MTU_WITHOUT_SG)

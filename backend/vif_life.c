@@ -27,7 +27,7 @@ static int path_of(char path[XENSTORE_PATH], const char *folder, const char *key
 	return snprintf(path, XENSTORE_PATH, "%s/%s", folder, key) < XENSTORE_PATH ? 0 : -ENAMETOOLONG;
 }
 
-static int read_key(struct vif *vif, const char *folder, const char *key, char *value, size_t size)
+int vif_read_key(struct vif *vif, const char *folder, const char *key, char *value, size_t size)
 {
 	char path[XENSTORE_PATH];
 	int error = path_of(path, folder, key);
@@ -41,7 +41,7 @@ static int read_state(struct vif *vif, const char *folder, enum xenbus_state *st
 		      size_t size)
 {
 	char value[8] = "";
-	int error = *folder ? read_key(vif, folder, "state", value, sizeof value) : -ENOENT;
+	int error = *folder ? vif_read_key(vif, folder, "state", value, sizeof value) : -ENOENT;
 
 	*state = XenbusStateUnknown;
 	*text = '\0';
@@ -57,12 +57,12 @@ static int read_state(struct vif *vif, const char *folder, enum xenbus_state *st
 
 /* Guarded by the frontend link, which only the toolstack writes: an entry it has removed must not
  * come back because we wrote into it. */
-static int write_values(struct vif *vif, const struct xenstore_value *values, size_t count)
+int vif_write_values(struct vif *vif, const struct xenstore_value *values, size_t count)
 {
 	return xenstore_write_all(vif->vifs->settings.store, vif->backend, "frontend", values, count);
 }
 
-static void write_state(struct vif *vif, enum xenbus_state state)
+void vif_write_state(struct vif *vif, enum xenbus_state state)
 {
 	const char digit[2] = { (char)('0' + state), '\0' };
 	const struct xenstore_value value = { "state", digit };
@@ -70,7 +70,7 @@ static void write_state(struct vif *vif, enum xenbus_state state)
 
 	log_debug("%s: %s -> %s", vif->name, xenbus_state_name(vif->ours), xenbus_state_name(state));
 	vif->ours = state;
-	error = write_values(vif, &value, 1);
+	error = vif_write_values(vif, &value, 1);
 	vif->unwritten = error != 0;
 	if (error == -ENOENT)
 		vif->gone = true;
@@ -103,7 +103,7 @@ static void remove_error_node(struct vif *vif)
 		xenstore_remove(vif->vifs->settings.store, path, 4);
 }
 
-static void forget_error(struct vif *vif)
+void vif_forget_error(struct vif *vif)
 {
 	if (vif->last_error[0] != '\0')
 		remove_error_node(vif);
@@ -131,12 +131,12 @@ void vif_fail(struct vif *vif, const char *why)
 		supervisor_disconnect(vif->vifs->supervisor, vif->guest, vif->handle);
 		return;
 	}
-	write_state(vif, XenbusStateClosing);
-	write_state(vif, XenbusStateClosed);
+	vif_write_state(vif, XenbusStateClosing);
+	vif_write_state(vif, XenbusStateClosed);
 }
 
 /* Its entry makes no sense, or somebody else serves it: nothing is done until it is removed. */
-static void refuse(struct vif *vif, const char *why)
+void vif_refuse(struct vif *vif, const char *why)
 {
 	report_error(vif, why);
 	vif->refused = true;
@@ -149,7 +149,7 @@ static void refuse(struct vif *vif, const char *why)
 static void find_frontend(struct vif *vif)
 {
 	char home[40], path[XENSTORE_PATH], quoted[100], why[VIF_REASON_MAX];
-	int error = read_key(vif, vif->backend, "frontend", path, sizeof path);
+	int error = vif_read_key(vif, vif->backend, "frontend", path, sizeof path);
 
 	if (error == -ENOENT)
 		return;		/* a toolstack that writes key by key */
@@ -249,179 +249,18 @@ static void refresh(struct vif *vif)
 	if (vif->frontend[0] != '\0' && !vif->watching && !vif->refused)
 		watch_frontend(vif);
 	read_state(vif, vif->frontend, &vif->theirs, vif->their_text, sizeof vif->their_text);
-	vif->online = read_key(vif, vif->backend, "online", value, sizeof value) == 0 &&
+	vif->online = vif_read_key(vif, vif->backend, "online", value, sizeof value) == 0 &&
 		      strcmp(value, "1") == 0;
-	if (read_key(vif, vif->backend, "hotplug-status", vif->hotplug_status,
+	if (vif_read_key(vif, vif->backend, "hotplug-status", vif->hotplug_status,
 		     sizeof vif->hotplug_status) != 0)
 		vif->hotplug_status[0] = '\0';
 	vif->detaching = wants_detach(vif, visible);
 	/* The toolstack asked again for what is done already. */
 	if (visible == XenbusStateClosing && vif->ours == XenbusStateClosed)
-		write_state(vif, XenbusStateClosed);
+		vif_write_state(vif, XenbusStateClosed);
 }
 
 /* --- actions ---------------------------------------------------------------------------------- */
-
-/* 0, or -errno once the vif has failed.  What another daemon had in hand and still holds stays its. */
-static int make_device(struct vif *vif)
-{
-	const struct vifs_settings *settings = &vif->vifs->settings;
-	char why[VIF_REASON_MAX];
-	int error;
-
-	if (vif->has_device)
-		return 0;
-	error = settings->device_class->create(&vif->device, vif->name);
-	vif->has_device = error == 0;
-	if (error) {
-		snprintf(why, sizeof why, "cannot make the device %s: %s", vif->name, vif->device.reason);
-		if (vif->adopted && error == -EBUSY)
-			refuse(vif, why);
-		else
-			vif_fail(vif, why);
-	}
-	vif->adopted = false;
-	return error;
-}
-
-static int read_vif_key(void *context, enum vif_key_side side, const char *key, char *value,
-			size_t size)
-{
-	struct vif *vif = context;
-
-	return read_key(vif, side == VIF_KEY_FRONTEND ? vif->frontend : vif->backend, key, value, size);
-}
-
-/* How many queues this guest may have: the toolstack's word for this vif, or the daemon's for all. */
-static int choose_queues_max(struct vif *vif)
-{
-	char why[VIF_REASON_MAX];
-	int error;
-
-	vif->queues_max = vif->vifs->settings.queues_max;
-	error = vif_keys_read_queues_max(read_vif_key, vif, &vif->queues_max, why, sizeof why);
-	if (error)
-		vif_fail(vif, why);
-	return error;
-}
-
-static void advertise(struct vif *vif)
-{
-	struct xenstore_value values[VIF_OFFERS_MAX];
-	char why[VIF_REASON_MAX], queues[12];
-	size_t count = 0;
-	int error;
-
-	if (make_device(vif) != 0 || choose_queues_max(vif) != 0)
-		return;
-	snprintf(queues, sizeof queues, "%u", vif->queues_max);
-	for (const struct vif_offer *offer = vif_offers; offer->name; offer++)
-		values[count++] = (struct xenstore_value){ offer->name,
-							   offer->value ? offer->value : queues };
-	error = write_values(vif, values, count);
-	if (error == -ENOENT) {
-		vif->gone = true;
-	} else if (error) {
-		snprintf(why, sizeof why, "cannot write features: %s", strerror(-error));
-		vif_fail(vif, why);
-	} else {
-		forget_error(vif);
-		write_state(vif, XenbusStateInitWait);
-	}
-}
-
-/* What may change while the guest is connected; said once each time it changes to something odd. */
-static void read_live(struct vif *vif, struct vif_live *live)
-{
-	char ignored[VIF_REASON_MAX];
-
-	vif_keys_read_live(read_vif_key, vif, live, ignored, sizeof ignored);
-	if (strcmp(ignored, vif->ignored) != 0 && ignored[0] != '\0')
-		log_limited(&vif->limiter, mono_now(), LOG_LEVEL_WARNING, "%s: %s", vif->name, ignored);
-	memcpy(vif->ignored, ignored, sizeof ignored);
-}
-
-/* Passes on what has changed under a guest that is connected. */
-static void follow_live(struct vif *vif)
-{
-	struct vif_live live = vif->config.live;
-
-	read_live(vif, &live);
-	if (memcmp(live.tx_rates, vif->config.live.tx_rates, sizeof live.tx_rates) == 0 &&
-	    memcmp(live.rx_rates, vif->config.live.rx_rates, sizeof live.rx_rates) == 0 &&
-	    live.multicast_control == vif->config.live.multicast_control)
-		return;
-	vif->config.live = live;
-	supervisor_update(vif->vifs->supervisor, vif->guest, vif->handle, &live);
-}
-
-static int configure(struct vif *vif, char *why, size_t size)
-{
-	const struct vifs_settings *settings = &vif->vifs->settings;
-	struct vif_config *config = &vif->config;
-	int error;
-
-	*config = (struct vif_config){
-		.version = VIF_CONFIG_VERSION,
-		.guest = vif->guest, .self = settings->self, .handle = vif->handle,
-		.fresh = vif->ours != XenbusStateConnected,
-		.live.limits = settings->limits,
-		.guest_tx_pages = settings->guest_tx_pages,
-		.guest_rx_granted_bytes = settings->guest_rx_granted_bytes,
-	};
-	memcpy(config->name, vif->name, sizeof config->name);
-	snprintf(config->port_kind, sizeof config->port_kind, "%s", settings->device_class->kind);
-	read_live(vif, &config->live);
-	error = vif_keys_read(read_vif_key, vif, vif->queues_max, config, why, size);
-	return error ? error : vif_config_check(config, why, (unsigned int)size);
-}
-
-static int set_mtu(struct vif *vif, char *why, size_t size)
-{
-	int error = vif->vifs->settings.device_class->set_mtu(&vif->device, vif->config.mtu);
-
-	if (error)
-		snprintf(why, size, "the device does not accept mtu %u: %s", vif->config.mtu,
-			 vif->device.reason);
-	return error;
-}
-
-static int set_queues(struct vif *vif, char *why, size_t size)
-{
-	int error = vif->vifs->settings.device_class->set_queues(&vif->device,
-								 (int)vif->config.queue_count);
-
-	if (error)
-		snprintf(why, size, "the device cannot have %u queues: %s", vif->config.queue_count,
-			 vif->device.reason);
-	return error;
-}
-
-static void connect_rings(struct vif *vif)
-{
-	const struct vifs_settings *settings = &vif->vifs->settings;
-	char why[VIF_REASON_MAX] = "";
-	int error;
-
-	/* After taking over there may be neither device nor offer. */
-	if (make_device(vif) != 0 || (vif->queues_max == 0 && choose_queues_max(vif) != 0))
-		return;
-	error = configure(vif, why, sizeof why);
-	if (!error)
-		error = set_queues(vif, why, sizeof why);
-	if (!error)
-		error = set_mtu(vif, why, sizeof why);
-	if (!error) {
-		vif->rings = RINGS_CONNECTING;
-		error = supervisor_connect(vif->vifs->supervisor, &vif->config,
-					   settings->has_device_fds ? vif->device.queue_fds : NULL,
-					   why, sizeof why);
-	}
-	if (error) {
-		vif->rings = RINGS_NONE;
-		vif_fail(vif, why);
-	}
-}
 
 /* Gives back what is the guest's, then writes @next; at once if there is nothing to give back. */
 static void disconnect_rings(struct vif *vif, enum xenbus_state next)
@@ -429,7 +268,7 @@ static void disconnect_rings(struct vif *vif, enum xenbus_state next)
 	carry(vif, false);
 	vif->announced = false;
 	if (vif->rings == RINGS_NONE) {
-		write_state(vif, next);
+		vif_write_state(vif, next);
 		return;
 	}
 	vif->rings = RINGS_DISCONNECTING;
@@ -444,7 +283,7 @@ static void announce(struct vif *vif)
 		return;
 	carry(vif, true);
 	vif->announced = true;
-	write_state(vif, XenbusStateConnected);
+	vif_write_state(vif, XenbusStateConnected);
 	log_limited(&vif->limiter, mono_now(), LOG_LEVEL_INFO, "%s: connected", vif->name);
 }
 
@@ -462,7 +301,7 @@ void vif_rings_disconnected(struct vif *vif)
 
 	vif->rings = RINGS_NONE;
 	if (in_hand && !vif->gone)
-		write_state(vif, vif->after);
+		vif_write_state(vif, vif->after);
 }
 
 static void refuse_state(struct vif *vif)
@@ -482,16 +321,16 @@ static void act(struct vif *vif, struct xenbus_step step)
 {
 	switch (step.action) {
 	case XENBUS_ADVERTISE:
-		advertise(vif);
+		vif_advertise(vif);
 		break;
 	case XENBUS_CONNECT:
-		connect_rings(vif);
+		vif_connect_rings(vif);
 		break;
 	case XENBUS_DISCONNECT:
 		disconnect_rings(vif, step.next);
 		break;
 	case XENBUS_CLOSE:
-		write_state(vif, step.next);
+		vif_write_state(vif, step.next);
 		break;
 	case XENBUS_REFUSE:
 		refuse_state(vif);
@@ -548,7 +387,7 @@ static bool take_step(struct vif *vif)
 	/* Connected before us: the rings only have to be mapped again. */
 	if (vif->ours == XenbusStateConnected && vif->rings == RINGS_NONE &&
 	    theirs == XenbusStateConnected) {
-		connect_rings(vif);
+		vif_connect_rings(vif);
 		return true;
 	}
 	if (vif->rings == RINGS_CONNECTED && next.action == XENBUS_CONNECT) {
@@ -562,8 +401,8 @@ static bool take_step(struct vif *vif)
 bool vif_look(struct vif *vif)
 {
 	refresh(vif);
-	if (!vif->gone && (vif->rings == RINGS_CONNECTING || vif->rings == RINGS_CONNECTED))
-		follow_live(vif);
+	if (!vif->gone)
+		vif_follow_changes(vif);
 	for (int steps = 0; steps < STEPS_A_LOOK; steps++)
 		if (vif->gone || vif->refused || !vif->watching || !take_step(vif))
 			break;

@@ -12,6 +12,7 @@
 
 #include <stdint.h>
 
+#include "hash.h"
 #include "multicast.h"
 #include "verdict.h"
 #include "vif_config.h"
@@ -25,6 +26,7 @@
 	X(tx_slots,		"guest_tx_slots",	"requests consumed, extras included")      \
 	X(tx_gso_frames,	"guest_tx_gso_frames",	"frames the guest left to be cut into segments") \
 	X(tx_gso_checksum_fixup, "guest_tx_gso_checksum_fixup", "GSO frames without the checksum flag, mended") \
+	X(tx_hashed,		"guest_tx_hashed",	"frames that came with a hash")            \
 	X(tx_multicast_refused,	"guest_tx_multicast_refused", "multicast addresses beyond the 64 that fit, or none") \
 	X(tx_no_credit,		"guest_tx_no_credit",	"times frames stayed in the ring as the rate was used up") \
 	X(tx_polls,		"guest_tx_polls",	"polls that found frames")                 \
@@ -33,6 +35,7 @@
 	X(rx_bytes,		"guest_rx_bytes",	"bytes of the frames delivered")           \
 	X(rx_slots,		"guest_rx_slots",	"responses published, extras included")    \
 	X(rx_gso_frames,	"guest_rx_gso_frames",	"frames delivered to be cut by the guest") \
+	X(rx_hashed,		"guest_rx_hashed",	"frames delivered with a hash")            \
 	X(rx_checksummed,	"guest_rx_checksummed",	"frames whose checksum we completed for the guest") \
 	X(rx_polls,		"guest_rx_polls",	"polls that delivered frames")             \
 	X(rx_notifies,		"guest_rx_notifies",	"events sent for deliveries")              \
@@ -76,6 +79,8 @@ struct queue_state {
 struct vif_state {
 	uint64_t connected;			/* number of queues running; 0 when idle */
 	uint64_t features;			/* VIF_F_* in force */
+	struct hash_config hash;		/* what the guest chose over its control ring; written by the
+						 * main thread, and read whole by the next instance */
 	struct multicast multicast;		/* also written by the queues' threads, see there */
 	struct queue_state queues[VIF_QUEUES_MAX];
 };

@@ -6,7 +6,7 @@
 
 static int null_create(struct port_device *device, const char *name)
 {
-	*device = (struct port_device){ .queue_count = 1 };
+	*device = (struct port_device){ .queue_count = 1, .hash_fd = -1 };
 	snprintf(device->name, sizeof device->name, "%s", name);
 	return 0;
 }
@@ -14,6 +14,13 @@ static int null_create(struct port_device *device, const char *name)
 static int null_set_queues(struct port_device *device, int queues)
 {
 	device->queue_count = queues;
+	return 0;
+}
+
+static int null_set_hash(struct port_device *device, const struct hash_config *hash)
+{
+	(void)device;
+	(void)hash;
 	return 0;
 }
 
@@ -47,6 +54,7 @@ const struct port_device_class null_device_class = {
 	.kind = "null",
 	.create = null_create,
 	.set_queues = null_set_queues,
+	.set_hash = null_set_hash,
 	.set_mtu = null_set_mtu,
 	.set_carrier = null_set_carrier,
 	.get_counters = null_get_counters,

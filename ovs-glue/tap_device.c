@@ -206,6 +206,9 @@ static void steer(const struct port_device *device)
 	said |= error != 0;
 }
 
+_Static_assert(HASH_KEY_MAX == STEERING_KEY_BYTES && HASH_MAPPING_MAX == STEERING_MAPPING_MAX &&
+	       HASH_IPV4 == STEERING_HASH_IPV4 && HASH_IPV6_TCP == STEERING_HASH_IPV6_TCP, "one hash");
+
 static int set_up(struct port_device *device)
 {
 	int error;
@@ -233,6 +236,9 @@ static void close_queues_from(struct port_device *device, int first)
 static void tap_forget(struct port_device *device)
 {
 	close_queues_from(device, 0);
+	if (device->hash_fd >= 0)
+		close(device->hash_fd);
+	device->hash_fd = -1;
 	device->ifindex = 0;
 }
 
@@ -254,7 +260,7 @@ static int tap_create(struct port_device *device, const char *name)
 	bool exists;
 	int error;
 
-	*device = (struct port_device){ 0 };
+	*device = (struct port_device){ .hash_fd = -1 };
 	if (*name == '\0' || strlen(name) >= sizeof device->name)
 		return refuse(device, -EINVAL, "'%s': a TAP's name has 1 to %d characters", name,
 			      PORT_NAME_MAX - 1);
@@ -271,6 +277,26 @@ static int tap_create(struct port_device *device, const char *name)
 	return error;
 }
 
+static int tap_set_hash(struct port_device *device, const struct hash_config *hash)
+{
+	struct steering_hash steering = { .queues = (__u32)device->queue_count };
+	int error;
+
+	if (!hash || !hash_is_on(hash)) {
+		if (device->hash_fd >= 0)
+			close(device->hash_fd);
+		device->hash_fd = -1;
+		steer(device);
+		return 0;
+	}
+	steering.types = hash->types;
+	steering.mapping_size = hash->mapping_size;
+	memcpy(steering.key, hash->key, sizeof steering.key);
+	memcpy(steering.mapping, hash->mapping, sizeof steering.mapping);
+	error = steering_by_guest(device->queue_fds[0], &steering, &device->hash_fd);
+	return error ? failed(device, "steer frames by the guest's hash", error) : 0;
+}
+
 /* Queues are attached only while the guest serves them: the kernel spreads frames over all that are. */
 static int tap_set_queues(struct port_device *device, int queues)
 {
@@ -278,6 +304,8 @@ static int tap_set_queues(struct port_device *device, int queues)
 
 	if (queues < 1 || queues > PORT_QUEUES_MAX)
 		return refuse(device, -EINVAL, "%d queues: a TAP has 1 to %d", queues, PORT_QUEUES_MAX);
+	if (device->hash_fd >= 0)
+		tap_set_hash(device, NULL);
 	if (queues == before)
 		return 0;
 	close_queues_from(device, queues);
@@ -318,6 +346,7 @@ const struct port_device_class tap_device_class = {
 	.kind = "tap",
 	.create = tap_create,
 	.set_queues = tap_set_queues,
+	.set_hash = tap_set_hash,
 	.set_mtu = tap_set_mtu,
 	.set_carrier = tap_set_carrier,
 	.get_counters = tap_get_counters,

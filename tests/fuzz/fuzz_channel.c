@@ -62,6 +62,19 @@ static bool has_text(uint32_t type)
 	return type == MESSAGE_VIF_FAILED || type == MESSAGE_VIF_BROKEN || type == MESSAGE_LOG;
 }
 
+static size_t payload_size(uint32_t type)
+{
+	switch (type) {
+	case MESSAGE_VIF_ADD:
+	case MESSAGE_VIF_UPDATE:
+		return sizeof(struct vif_config);
+	case MESSAGE_VIF_HASH:
+		return sizeof(struct hash_config);
+	default:
+		return 0;
+	}
+}
+
 /* What was accepted is what was sent, and says all that its type promises. */
 static void check_message(const struct message *message, const uint8_t *data, size_t size,
 			  int fd_count)
@@ -71,10 +84,8 @@ static void check_message(const struct message *message, const uint8_t *data, si
 	CHECK(fd_count == 0 || message->type == MESSAGE_VIF_ADD);
 	if (has_text(message->type))
 		CHECK(strlen(message->text) == size - offsetof(struct message, text) - 1);
-	else if (message->type == MESSAGE_VIF_ADD)
-		CHECK(size == offsetof(struct message, config) + sizeof message->config);
 	else
-		CHECK(size == offsetof(struct message, config));
+		CHECK(size == offsetof(struct message, config) + payload_size(message->type));
 }
 
 /* Sent again by our own hand it arrives once more. */
@@ -117,8 +128,7 @@ static size_t shape_message(const uint8_t *data, size_t size, bool whole, uint8_
 	memcpy(&type, out, sizeof type);
 	if (!whole || has_text(type))
 		return size;
-	return offsetof(struct message, config) +
-	       (type == MESSAGE_VIF_ADD ? sizeof(struct vif_config) : 0);
+	return offsetof(struct message, config) + payload_size(type);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -28,7 +28,7 @@ enum command {
 	SCRIBBLE,	/* offset in the ring page, word */
 	POKE_IN_COPY,
 	FAIL_COPY,
-	LIMITS,		/* frames, kilobytes, age */
+	LIMITS, HASH,		/* frames, kilobytes, age */
 	COMMANDS
 };
 
@@ -80,6 +80,7 @@ static void reset(struct fuzz_input *input)
 	CHECK(ring_rx_attach(&world->rx.ring, world->rx_ring) == 0);
 	world->rx.fault = NULL;
 	world->rx.features = fuzz_u8(input) & VIF_F_ALL;
+	memset(&world->rx.hash, 0, sizeof world->rx.hash);
 	world->rx.queue.head = world->rx.queue.tail = start;
 	world->rx.queue.limits = (struct queue_limits){ 64, QUEUE_BYTES_MIN, 1000 };
 	fake.on_copy = poke_in_copy;
@@ -145,16 +146,42 @@ static void check_slot(struct reading *reading, const struct record *given, cons
 	reading->index++;
 }
 
+/* The extras a frame must have, in their order: how many. */
+static int make_extras_twin(const struct record *given, const uint8_t *bytes,
+			    const struct offload_to_guest *offload, struct netif_extra_info extras[2])
+{
+	uint32_t type, value;
+	int count = 0;
+
+	memset(extras, 0, 2 * sizeof *extras);
+	if (offload->has_gso)
+		extras[count++] = offload->gso;
+	if (hash_is_on(&world->rx.hash) && hash_frame(&world->rx.hash, bytes, given->length, &type, &value)) {
+		if (count > 0)
+			extras[0].flags = XEN_NETIF_EXTRA_FLAG_MORE;
+		extras[count].type = XEN_NETIF_EXTRA_TYPE_HASH;
+		extras[count].u.hash.algorithm = 1;
+		while (type >>= 1)
+			extras[count].u.hash.type++;
+		memcpy(extras[count++].u.hash.value, &value, sizeof value);	/* we are little endian */
+	}
+	return count;
+}
+
 static void check_frame(struct reading *reading, const struct record *given, const uint8_t *bytes,
 			const struct offload_to_guest *offload)
 {
 	bool failed = answer_at(reading->index)->response.status < 0;
-	uint16_t flags = offload->flags | (offload->has_gso ? NETRXF_extra_info : 0);
+	uint16_t flags = offload->flags;
+	struct netif_extra_info extras[2];
+	int count = make_extras_twin(given, bytes, offload, extras);
 
+	if (count > 0)
+		flags |= NETRXF_extra_info;
 	check_slot(reading, given, bytes, 0, flags, failed);
-	if (offload->has_gso) {
+	for (int i = 0; i < count; i++) {
 		CHECK(reading->index != reading->end);
-		CHECK(memcmp(answer_at(reading->index++), &offload->gso, sizeof offload->gso) == 0);
+		CHECK(memcmp(answer_at(reading->index++), &extras[i], sizeof extras[i]) == 0);
 	}
 	for (uint32_t at = XEN_PAGE; at < given->length; at += XEN_PAGE)
 		check_slot(reading, given, bytes, at, 0, failed);
@@ -230,7 +257,8 @@ static void check_no_stall(int result, int count, const struct record *first, ui
 
 	if (result != 0 || count == 0 || (int)rx_queue_count(&world->rx.queue) < count)
 		return;
-	need = (first->length + XEN_PAGE - 1) / XEN_PAGE + (first->vnet.gso_type != 0);
+	need = (first->length + XEN_PAGE - 1) / XEN_PAGE + (first->vnet.gso_type != 0) +
+	       hash_is_on(&world->rx.hash);
 	CHECK(need > posted);
 }
 
@@ -403,6 +431,15 @@ static void set_limits(struct fuzz_input *input)
 	limits->age_ms = 1 + fuzz_u8(input) * 16u;
 }
 
+static void choose_hash(struct fuzz_input *input)
+{
+	struct hash_config *hash = &world->rx.hash;
+
+	hash->algorithm = fuzz_u8(input) % 2;
+	hash->types = fuzz_u8(input) % 16;
+	fuzz_bytes(input, hash->key, 8);
+}
+
 static void age(uint8_t by)
 {
 	guest.now_ms += by * 64;
@@ -433,6 +470,7 @@ static void run_command(struct fuzz_input *input)
 	case POKE_IN_COPY: add_poke(input, guest.in_copy, &guest.in_copy_count); break;
 	case FAIL_COPY: fail_copy(input); break;
 	case LIMITS: set_limits(input); break;
+	case HASH: choose_hash(input); break;
 	case COMMANDS: break;
 	}
 	check_state();

@@ -17,7 +17,7 @@ root=$(cd "$here/../.." && pwd)
 FUNCTION_LINES_MAX=80
 FILE_LINES_MAX=600
 # What ovs-glue/ may see of backend/.
-GLUE_SEES='port port_device frame verdict log clock pages arena'
+GLUE_SEES='port port_device hash frame verdict log clock pages arena'
 
 # --- what there is ------------------------------------------------------------------------------
 

@@ -125,11 +125,13 @@ int netfront_rings_create(struct netfront *fe)
 	for (uint32_t i = 0; i < fe->queue_count; i++)
 		if (queue_create(fe, &fe->queues[i], fe->config.first_index) != 0)
 			return -1;
+	if (fe->control && netfront_control_create(fe) != 0)
+		return -1;
 	fe->rings = true;
 	return 0;
 }
 
-static void ring_free(struct netfront *fe, uint32_t frame, uint32_t ref, const char *what)
+void netfront_ring_free(struct netfront *fe, uint32_t frame, uint32_t ref, const char *what)
 {
 	if (simguest_grant_free(fe->guest, ref))
 		simguest_page_free(fe->guest, frame);
@@ -145,12 +147,14 @@ void netfront_rings_free(struct netfront *fe)
 		simguest_port_close(fe->guest, queue->tx.port);
 		if (queue->rx.port != queue->tx.port)
 			simguest_port_close(fe->guest, queue->rx.port);
-		ring_free(fe, queue->tx.frame, queue->tx.ref, "tx");
-		ring_free(fe, queue->rx.frame, queue->rx.ref, "rx");
+		netfront_ring_free(fe, queue->tx.frame, queue->tx.ref, "tx");
+		netfront_ring_free(fe, queue->rx.frame, queue->rx.ref, "rx");
 		netfront_slots_free(fe, queue->tx.slots);
 		netfront_slots_free(fe, queue->rx.slots);
 	}
-	fe->rings = false;
+	if (fe->rings && fe->control)
+		netfront_control_free(fe);
+	fe->rings = fe->hashing = false;
 }
 
 void netfront_poll(struct netfront *fe)

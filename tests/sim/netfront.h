@@ -54,6 +54,9 @@ struct netfront_frame {
 	bool csum_blank, data_validated;
 	uint8_t gso_type;
 	uint16_t gso_size;
+	bool hashed;			/* received: came with a hash, of this type (a bit's number) and value */
+	uint8_t hash_type;
+	uint32_t hash;
 };
 
 struct netfront;
@@ -73,6 +76,7 @@ struct netfront_config {
 	bool single_event;		/* one event channel though the backend could do two */
 	bool no_sg, no_gso4, no_gso6, no_csum4, no_csum6, no_rx_notify;
 	bool no_tail_check;		/* do not look at bytes behind frames: faster */
+	bool control_ring;		/* make one, if the backend can */
 	bool any_order;			/* tx responses may come in any order, as netif.h allows */
 	struct netfront_key override[8];
 	struct netfront_hooks hooks;
@@ -107,6 +111,13 @@ struct netfront_queue {
 	struct netfront_rx rx;
 };
 
+struct netfront_control {
+	struct xen_netif_ctrl_sring *shared;
+	uint32_t frame, ref, port;	/* of the ring page */
+	uint32_t data_frame, data_ref;	/* a page for keys and mappings, granted read-only */
+	uint32_t req_prod, rsp_cons;
+};
+
 struct netfront_stats {
 	uint64_t tx_frames, tx_bytes, tx_ok, tx_error, tx_dropped, tx_null;
 	uint64_t rx_frames, rx_bytes, rx_error;
@@ -121,12 +132,14 @@ struct netfront {
 	uint32_t backend_domid;
 	enum xenbus_state state, backend_state;
 	/* what the backend offers and we did not decline */
-	bool sg, gso4, gso6, csum6, split, backend_csum4, rings;
+	bool sg, gso4, gso6, csum6, split, backend_csum4, control, rings;
+	bool hashing;			/* the owner has switched a hash on: extras may come */
 	bool frozen_rx;			/* post no more rx requests */
 	bool judge;
 	uint32_t queue_count;
 	uint32_t tx_queue;		/* whose frames are sent next: the owner's choice */
 	struct netfront_queue queues[NETFRONT_QUEUES];
+	struct netfront_control control_ring;
 	struct netfront_stats stats;
 	uint64_t violations;
 	char first_violation[160];
@@ -179,16 +192,26 @@ bool netfront_send_cut(struct netfront *fe, const void *bytes, uint32_t length,
 void netfront_rx_refill(struct netfront *fe);
 void netfront_poll(struct netfront *fe);
 
+/* The control ring: a request, and its answer when it has come; false if none does in @timeout ms.  @data may
+ * be NULL.  netfront_control_page() is what a request names by netfront_control_ref(). */
+bool netfront_control(struct netfront *fe, uint16_t type, const uint32_t arguments[3], uint32_t *status,
+		      uint32_t *data, int timeout);
+void *netfront_control_page(struct netfront *fe);
+uint32_t netfront_control_ref(const struct netfront *fe);
+
 void netfront_judge_off(struct netfront *fe);
 void netfront_violation(struct netfront *fe, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* between this model's own files */
+int netfront_control_create(struct netfront *fe);
+void netfront_control_free(struct netfront *fe);
 int netfront_rings_create(struct netfront *fe);
 void netfront_rings_free(struct netfront *fe);
 bool netfront_tx_poll(struct netfront_queue *queue);
 bool netfront_rx_poll(struct netfront_queue *queue);
 void netfront_rx_fill(struct netfront_queue *queue);
+void netfront_ring_free(struct netfront *fe, uint32_t frame, uint32_t ref, const char *what);
 void netfront_slots_create(struct netfront *fe, struct netfront_slot slots[NETFRONT_RING]);
 void netfront_slots_free(struct netfront *fe, struct netfront_slot slots[NETFRONT_RING]);
 void netfront_revoke(struct netfront *fe, struct netfront_slot *slot, const char *what);

@@ -118,6 +118,18 @@ static void take_gso(struct netfront *fe, const struct netif_extra_info *extra,
 	frame->gso_size = extra->u.gso.size;
 }
 
+static void take_hash(struct netfront *fe, const struct netif_extra_info *extra, struct netfront_frame *frame)
+{
+	if (!fe->hashing || extra->u.hash.algorithm != XEN_NETIF_CTRL_HASH_ALGORITHM_TOEPLITZ ||
+	    extra->u.hash.type > 3)
+		netfront_violation(fe, "hash of algorithm %u and type %u, which was not asked for",
+				   extra->u.hash.algorithm, extra->u.hash.type);
+	frame->hashed = true;
+	frame->hash_type = extra->u.hash.type;
+	for (int i = 0; i < 4; i++)
+		frame->hash |= (uint32_t)extra->u.hash.value[i] << 8 * i;
+}
+
 static bool incomplete(struct netfront_queue *queue, uint32_t prod)
 {
 	if (queue->rx.rsp_cons != prod)
@@ -139,6 +151,8 @@ static bool take_extras(struct netfront_queue *queue, uint32_t prod, struct netf
 		memcpy(&extra, &entry, sizeof extra);
 		if (extra.type == XEN_NETIF_EXTRA_TYPE_GSO)
 			take_gso(queue->fe, &extra, frame);
+		else if (extra.type == XEN_NETIF_EXTRA_TYPE_HASH)
+			take_hash(queue->fe, &extra, frame);
 		else
 			netfront_violation(queue->fe, "rx extra of type %u", extra.type);
 	} while (extra.flags & XEN_NETIF_EXTRA_FLAG_MORE);

@@ -66,6 +66,7 @@ static void read_features(struct netfront *fe)
 	fe->csum6 = read_number(fe, b, "feature-ipv6-csum-offload", 0) && !config->no_csum6;
 	fe->backend_csum4 = !read_number(fe, b, "feature-no-csum-offload", 0);
 	fe->split = read_number(fe, b, "feature-split-event-channels", 0) && !config->single_event;
+	fe->control = read_number(fe, b, "feature-ctrl-ring", 0) && config->control_ring;
 	fe->queue_count = read_number(fe, b, "multi-queue-max-queues", 1);
 	if (fe->queue_count > config->queues)
 		fe->queue_count = config->queues;
@@ -104,6 +105,9 @@ static bool write_queues(struct netfront *fe, xs_transaction_t t)
 
 	for (uint32_t i = 0; ok && i < fe->queue_count; i++)
 		ok = write_queue(fe, t, &fe->queues[i]);
+	if (ok && fe->control)
+		ok = write_number(fe, t, "ctrl-ring-ref", fe->control_ring.ref) &&
+		     write_number(fe, t, "event-channel-ctrl", fe->control_ring.port);
 	return ok;
 }
 
@@ -130,7 +134,8 @@ static bool write_features(struct netfront *fe, xs_transaction_t t)
 static void remove_stale(struct netfront *fe, xs_transaction_t t)
 {
 	static const char *const names[] = { "event-channel", "event-channel-tx", "event-channel-rx",
-					     "tx-ring-ref", "rx-ring-ref", "multi-queue-num-queues" };
+					     "tx-ring-ref", "rx-ring-ref", "multi-queue-num-queues",
+					     "ctrl-ring-ref", "event-channel-ctrl" };
 	char path[128];
 
 	for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

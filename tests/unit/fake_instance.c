@@ -42,6 +42,14 @@ static uint64_t count_me(void)
 	return shared == MAP_FAILED ? 99 : __atomic_add_fetch(&shared->magic, 1, __ATOMIC_SEQ_CST);
 }
 
+static void say_hash(uint32_t handle, bool bad)
+{
+	struct message message = { .type = MESSAGE_VIF_HASH, .handle = handle };
+
+	message.hash = (struct hash_config){ .algorithm = 1, .types = 3, .mapping_size = bad ? 129 : 128 };
+	channel_send(CHANNEL_FD, &message, NULL, 0);
+}
+
 static const char *check_add(const struct message *message, int fd_count)
 {
 	char why[128];
@@ -68,6 +76,8 @@ static void on_add(const char *behaviour, const struct message *message, int fd_
 		    ftruncate(CHANNEL_STATE_FD, 0) == 0 ? "cut" : "sealed");
 	else if (strcmp(behaviour, "mute") != 0)
 		say(MESSAGE_VIF_CONNECTED, message->handle, "");
+	if (strncmp(behaviour, "hash", 4) == 0)
+		say_hash(message->handle, strcmp(behaviour, "hash-bad") == 0);
 	if (strcmp(behaviour, "break") == 0)
 		say(MESSAGE_VIF_BROKEN, message->handle, "the ring");
 }

@@ -53,7 +53,7 @@ int xenevtchn_fd(xenevtchn_handle *handle)
 static struct supervisor *supervisor;
 static int64_t skew_ms;
 static int port_fd;
-static struct { unsigned int connected, failed, broken, disconnected; char why[512]; } heard;
+static struct { unsigned int connected, failed, broken, disconnected, hashed; char why[512]; } heard;
 static unsigned int lines[4];
 static char last_line[512], worst_line[512];
 
@@ -89,6 +89,13 @@ static void on_disconnected(void *context, uint16_t guest, uint32_t handle)
 	heard.disconnected++;
 }
 
+static void on_hashed(void *context, uint16_t guest, uint32_t handle, const struct hash_config *hash)
+{
+	check_origin(context, guest, handle);
+	assert_true(hash_config_is_good(hash, 1));
+	heard.hashed++;
+}
+
 static void count_line(enum log_level level, const char *line)
 {
 	lines[level]++;
@@ -103,7 +110,7 @@ static int setup(void **state)
 	const struct supervisor_settings settings = {
 		.self = 5, .instance_path = path, .user = "somebody",
 		.connected = on_connected, .failed = on_failed, .broken = on_broken,
-		.disconnected = on_disconnected, .context = &heard,
+		.disconnected = on_disconnected, .hashed = on_hashed, .context = &heard,
 	};
 
 	(void)state;

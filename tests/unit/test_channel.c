@@ -152,9 +152,11 @@ static void sizes_other_than_the_types_are_refused(void **state)
 	(void)state;
 	for (uint32_t type = 0; type < MESSAGE_TYPE_COUNT; type++)
 		for (size_t size = 1; size <= sizeof message; size++) {
-			bool good = shape[type].payload == PAYLOAD_NONE ? size == HEADER :
-				    shape[type].payload == PAYLOAD_CONFIG ?
-				    size == HEADER + sizeof message.config : size == HEADER + 6;
+			const size_t payloads[] = {
+				[PAYLOAD_NONE] = 0, [PAYLOAD_CONFIG] = sizeof message.config,
+				[PAYLOAD_HASH] = sizeof message.hash, [PAYLOAD_TEXT] = 6,
+			};
+			bool good = size == HEADER + payloads[shape[type].payload];
 
 			memset(&message, 0, sizeof message);
 			message.type = type;

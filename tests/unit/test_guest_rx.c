@@ -203,6 +203,80 @@ static void segmented_frames_have_their_extra_behind_the_first_slot(void **state
 	assert_int_equal(world->state.rx_gso_frames, 11);
 }
 
+/* The extras of the next answer, which has @count of them, in ring order. */
+static void take_extras(struct netif_extra_info extras[], int count)
+{
+	SAME("announced", !!(world_rx_answer(0).response.flags & NETRXF_extra_info), count > 0);
+	for (int i = 0; i < count; i++) {
+		extras[i] = world_rx_answer((uint32_t)i + 1).extra;
+		SAME("more", extras[i].flags, i + 1 < count ? XEN_NETIF_EXTRA_FLAG_MORE : 0);
+	}
+}
+
+/* The guest that chose a hash is told it of each frame that has one, behind the GSO extra. */
+static void frames_are_told_their_hash(void **state)
+{
+	const struct frame_spec spec = { "tso4", 0, 4, 0, 0, IPPROTO_TCP, 0, 5000 };
+	static uint8_t frame[6000];
+	struct netif_extra_info extras[2];
+	struct virtio_net_hdr_v1 vnet;
+	struct frame_layout at;
+	uint32_t type, value, told;
+
+	(void)state;
+	frame_build(frame, &spec, &at);
+	frame_blank_checksum(frame, &spec, &at);
+	vnet = vnet_of(&spec, &at, true);
+	world->rx.hash = (struct hash_config){ .algorithm = HASH_TOEPLITZ, .types = HASH_TYPES_ALL, .key = { 9, 8, 7, 6 } };
+	assert_true(hash_frame(&world->rx.hash, frame, at.length, &type, &value));
+	fake_port_give(world->port, frame, at.length, 0, &vnet);
+	fake_port_give(world->port, bytes, 60, 0, NULL);		/* no IP: no hash */
+	assert_int_equal(guest_rx_receive(&world->rx, RX_BURST), 2);
+	world_rx_post(3);
+	assert_int_equal(guest_rx_deliver(&world->rx), 0);		/* two pages, two extras */
+	world_rx_post(1 + 2);
+	assert_int_equal(guest_rx_deliver(&world->rx), 2);
+	take_extras(extras, 2);
+	assert_int_equal(extras[0].type, XEN_NETIF_EXTRA_TYPE_GSO);
+	assert_int_equal(extras[1].type, XEN_NETIF_EXTRA_TYPE_HASH);
+	assert_int_equal(extras[1].u.hash.type, 1);			/* _XEN_NETIF_CTRL_HASH_TYPE_IPV4_TCP */
+	assert_int_equal(extras[1].u.hash.algorithm, 1);
+	memcpy(&told, extras[1].u.hash.value, sizeof told);
+	assert_int_equal(le32toh(told), value);
+	world_rx_seen(4);
+	take_extras(extras, 0);
+	world_rx_seen(1);
+	assert_int_equal(world->state.rx_hashed, 1);
+}
+
+/* Each data slot says so, no extra does. */
+static void a_failed_copy_leaves_extras_alone(void **state)
+{
+	const struct frame_spec spec = { "tso4", 0, 4, 0, 0, IPPROTO_TCP, 0, 5000 };
+	static uint8_t frame[6000];
+	struct netif_extra_info extras[2];
+	struct virtio_net_hdr_v1 vnet;
+	struct frame_layout at;
+
+	(void)state;
+	frame_build(frame, &spec, &at);
+	frame_blank_checksum(frame, &spec, &at);
+	vnet = vnet_of(&spec, &at, true);
+	world->rx.hash = (struct hash_config){ .algorithm = HASH_TOEPLITZ, .types = HASH_TYPES_ALL };
+	fake_port_give(world->port, frame, at.length, 0, &vnet);
+	guest_rx_receive(&world->rx, RX_BURST);
+	world_rx_post(4);
+	fake.fail_operation = fake.copy_operations + 1;
+	fake.fail_status = GNTST_bad_gntref;
+	assert_int_equal(guest_rx_deliver(&world->rx), 1);
+	take_extras(extras, 2);
+	assert_int_equal(extras[0].type, XEN_NETIF_EXTRA_TYPE_GSO);
+	assert_int_equal(extras[1].type, XEN_NETIF_EXTRA_TYPE_HASH);
+	assert_int_equal(world_rx_answer(0).response.status, NETIF_RSP_ERROR);
+	assert_int_equal(world_rx_answer(3).response.status, NETIF_RSP_ERROR);
+	world_rx_seen(4);
+}
+
 static void a_guest_without_an_offload_gets_whole_frames_or_none(void **state)
 {
 	static struct received got;
@@ -504,6 +578,7 @@ int main(void)
 		TEST(every_length_arrives),
 		cmocka_unit_test(every_offset_in_granted_and_plain_memory),
 		TEST(segmented_frames_have_their_extra_behind_the_first_slot),
+		TEST(frames_are_told_their_hash), TEST(a_failed_copy_leaves_extras_alone),
 		TEST(a_guest_without_an_offload_gets_whole_frames_or_none),
 		TEST(refused_frames_leave_the_queue_and_take_no_slot),
 		cmocka_unit_test(lengths_a_guest_cannot_take_are_dropped),

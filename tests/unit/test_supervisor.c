@@ -58,6 +58,17 @@ static void a_guest_that_reconnects_keeps_its_process(void **state)
 	}
 }
 
+static void a_hash_is_passed_on(void **state)
+{
+	(void)state;
+	behave("hash");
+	connect_vif(0);
+	until(&heard.hashed, 1);
+	assert_int_equal(heard.connected, 1);
+	supervisor_disconnect(supervisor, GUEST, 0);
+	until(&heard.disconnected, 1);
+}
+
 /* Turns until @line is the last one logged. */
 static void until_line(const char *line)
 {
@@ -212,6 +223,7 @@ int main(int argc, char *argv[])
 		TEST(connects_and_disconnects),
 		TEST(sixteen_vifs_and_no_more),
 		TEST(a_guest_that_reconnects_keeps_its_process),
+		TEST(a_hash_is_passed_on),
 		TEST(what_changes_is_passed_on),
 		TEST(counters_outlive_the_connection),
 		TEST(an_idle_instance_ends),

@@ -42,6 +42,8 @@ static const struct row { const char *name; size_t offset; uint32_t min, max; } 
 	{ OFFSET(live.limits.age_ms), 1, 60000 },
 	{ OFFSET(guest_tx_pages), FRAME_SEGMENTS_MAX, 1024 },
 	{ OFFSET(guest_rx_granted_bytes), 0, 64 << 20 },
+	{ OFFSET(live.multicast_control), 0, 1 },
+	{ OFFSET(fresh), 0, 1 },
 	{ OFFSET(queues[0].tx_port), 1, 0x1ffff },
 	{ OFFSET(queues[0].rx_port), 1, 0x1ffff },
 	{ OFFSET(queues[1].tx_port), 1, 0x1ffff },
@@ -100,6 +102,9 @@ static void endless_kind(struct vif_config *c) { memset(c->port_kind, 't', sizeo
 static void same_refs(struct vif_config *c) { c->queues[1].rx_ring_ref = c->queues[1].tx_ring_ref; }
 static void refs_across(struct vif_config *c) { c->queues[1].rx_ring_ref = c->queues[0].tx_ring_ref; }
 static void ports_across(struct vif_config *c) { c->queues[1].tx_port = c->queues[0].rx_port; }
+static void control_is_a_ring(struct vif_config *c) { c->control_ring_ref = 9; c->control_port = 5; }
+static void control_is_a_channel(struct vif_config *c) { c->control_ring_ref = 5; c->control_port = 23; }
+static void control_without_a_channel(struct vif_config *c) { c->control_ring_ref = 5; }
 static void huge_handle(struct vif_config *c) { c->handle = 65536; }
 
 static const struct { const char *why; void (*spoil)(struct vif_config *); } bad[] = {
@@ -119,6 +124,9 @@ static const struct { const char *why; void (*spoil)(struct vif_config *); } bad
 	{ "ring reference 10 is both queue 1's tx and queue 1's rx, they must differ", same_refs },
 	{ "ring reference 8 is both queue 0's tx and queue 1's rx, they must differ", refs_across },
 	{ "event channel 22 is both queue 0's and queue 1's, they must differ", ports_across },
+	{ "ctrl-ring-ref is 9, as a ring of queue 0, they must differ", control_is_a_ring },
+	{ "event-channel-ctrl is 23, as a channel of queue 1, they must differ", control_is_a_channel },
+	{ "ctrl-ring-ref is 5 and event-channel-ctrl 0, there must be both or none", control_without_a_channel },
 	{ "handle is 65536, must be 0 to 65535", huge_handle },
 };
 

@@ -555,7 +555,7 @@ static void the_offer_is_what_we_can_do(void **state)
 		{ "feature-ipv6-csum-offload", "1" }, { "feature-rx-copy", "1" },
 		{ "feature-rx-flip", "0" }, { "feature-split-event-channels", "1" },
 		{ "multi-queue-max-queues", NULL }, { "feature-multicast-control", "1" },
-		{ "feature-dynamic-multicast-control", "1" },
+		{ "feature-dynamic-multicast-control", "1" }, { "feature-ctrl-ring", "1" },
 	};
 	size_t count = 0;
 

@@ -133,6 +133,49 @@ static void the_guest_switches_its_filter_on_and_off(void **state)
 	SAME("on", world.config.live.multicast_control, 1);
 }
 
+static void the_guests_hash_reaches_the_device(void **state)
+{
+	struct hash_config hash = { .algorithm = HASH_TOEPLITZ, .types = HASH_IPV4 };
+
+	(void)state;
+	vifs_hashed(world.vifs, 7, 0, &hash);			/* nobody there yet */
+	found();
+	tool_hotplug(7, 0, "connected");
+	front_keys(7, 0);
+	front_set(7, 0, "ctrl-ring-ref", "77");
+	front_set(7, 0, "event-channel-ctrl", "78");
+	front_state(7, 0, 4);
+	expect("mtu1500 on up s4");
+	SAME("ring", world.config.control_ring_ref, 77);
+	SAME("channel", world.config.control_port, 78);
+	vifs_hashed(world.vifs, 7, 0, &hash);
+	expect("hash");
+	hash.algorithm = HASH_NONE;
+	vifs_hashed(world.vifs, 7, 0, &hash);
+	expect("nohash");
+	front_state(7, 0, 6);
+	expect("down off s5 s6");
+	vifs_hashed(world.vifs, 7, 0, &hash);			/* too late */
+	expect("");
+}
+
+static void a_control_ring_needs_its_channel(void **state)
+{
+	(void)state;
+	found();
+	front_keys(7, 0);
+	front_set(7, 0, "ctrl-ring-ref", "77");
+	front_state(7, 0, 4);
+	expect("e0 down s5 s6");
+	assert_non_null(strstr(back_error(7, 0), "ctrl-ring-ref is 77 and event-channel-ctrl 0, there must be both"));
+	front_set(7, 0, "event-channel-ctrl", "3");		/* the tx queue's */
+	front_state(7, 0, 1);
+	expect("s2");
+	front_state(7, 0, 4);
+	expect("e0 down s5 s6");
+	assert_non_null(strstr(back_error(7, 0), "event-channel-ctrl is 3, as a channel of queue 0"));
+}
+
 /* A typing error lifts the limit and is said, once. */
 static void a_rate_that_is_none_is_said(void **state)
 {
@@ -158,7 +201,8 @@ int main(void)
 		TEST(as_many_queues_as_the_guest_wants), TEST(the_toolstack_says_how_many_queues),
 		TEST(a_device_without_so_many_queues), TEST(a_word_of_the_toolstack_that_makes_no_sense),
 		TEST(a_rate_is_followed_live), TEST(a_rate_that_is_none_is_said),
-		TEST(the_guest_switches_its_filter_on_and_off),
+		TEST(the_guest_switches_its_filter_on_and_off), TEST(the_guests_hash_reaches_the_device),
+		TEST(a_control_ring_needs_its_channel),
 	};
 
 	return cmocka_run_group_tests_name("vif_settings", tests, NULL, NULL);

@@ -45,6 +45,13 @@ static int device_set_queues(struct port_device *device, int queues)
 	return 0;
 }
 
+static int device_set_hash(struct port_device *device, const struct hash_config *hash)
+{
+	(void)device;
+	note(hash && hash_is_on(hash) ? "hash" : "nohash");
+	return 0;
+}
+
 static int device_set_mtu(struct port_device *device, uint32_t mtu)
 {
 	(void)device;
@@ -76,7 +83,7 @@ static void device_forget(struct port_device *device)
 }
 
 static const struct port_device_class device_class = {
-	.kind = "fake", .create = device_create, .set_queues = device_set_queues, .set_mtu = device_set_mtu,
+	.kind = "fake", .create = device_create, .set_queues = device_set_queues, .set_hash = device_set_hash, .set_mtu = device_set_mtu,
 	.set_carrier = device_set_carrier, .get_counters = device_get_counters,
 	.destroy = device_destroy, .forget = device_forget,
 };

@@ -5,6 +5,7 @@
  *
  *	+vifD.N		device made		-vifD.N		device destroyed
  *	~vifD.N		device given up, stays	mtuN, up, down	set_mtu, carrier
+ *	hash, nohash	device told of the guest's hash
  *	qN		device set to another number of queues
  *	sN		state N written		eN		an error node written for handle N
  *	on, off		supervisor asked to connect, to disconnect
