@@ -5,7 +5,9 @@
  * copy (one call), judge, publish (all answers, then one event at most), release.
  *
  * A frame is packed into as few slots as it needs, 4096 bytes each; behind the first slot stand the
- * extras, if there are any, in the order of their types (netif.h).  The answer stands in the slot of its request: Linux's
+ * extras, if there are any, in the order of their types (netif.h).  A guest that runs an XDP program asks for
+ * headroom: the first page is then filled from there on, and extra and offset both say so.  (xen-netback leaves
+ * it in every page and counts it as bytes, which its netfront puts up with for frames of one slot only.)  The answer stands in the slot of its request: Linux's
  * netfront looks at the place, not at the id.  Only the slots that the frame at the head needs are
  * waited for: iPXE never posts more than four.
  *
@@ -44,7 +46,7 @@ static enum guest_rx_verdict check_length(const struct guest_rx *rx, const struc
 		return GUEST_RX_BAD_FRAME;
 	if (frame->length > FRAME_LENGTH_MAX_GUEST_RX)
 		return GUEST_RX_TOO_LARGE;
-	if (frame->length > XEN_PAGE && !(rx->features & VIF_F_SG))
+	if (rx->headroom + frame->length > XEN_PAGE && !(rx->features & VIF_F_SG))
 		return GUEST_RX_TOO_LARGE;
 	return GUEST_RX_DELIVERED;
 }
@@ -84,20 +86,22 @@ int guest_rx_receive(struct guest_rx *rx, int max)
 
 /* --- deliver: the plan ------------------------------------------------------------------------ */
 
-static uint32_t data_slots(const struct frame *frame)
+static uint32_t data_slots(const struct guest_rx *rx, const struct frame *frame)
 {
-	return (frame->length + XEN_PAGE - 1) / XEN_PAGE;
+	return (rx->headroom + frame->length + XEN_PAGE - 1) / XEN_PAGE;
 }
 
 /* Slots a frame needs, its extras included; an upper bound that needs no look into the frame. */
 static uint32_t slots_needed(const struct guest_rx *rx, const struct frame *frame)
 {
-	return data_slots(frame) + (frame->vnet.gso_type != VIRTIO_NET_HDR_GSO_NONE) + hash_is_on(&rx->hash);
+	return data_slots(rx, frame) + (frame->vnet.gso_type != VIRTIO_NET_HDR_GSO_NONE) +
+	       hash_is_on(&rx->hash) + (rx->headroom > 0);
 }
 
-/* Operations for one slot's bytes: a granted source must not cross pages, a plain one may. */
+/* Operations for one slot's bytes, to @to in the guest's page: a granted source must not cross pages, a plain
+ * one may. */
 static void plan_copy(struct guest_rx *rx, const struct segment *segment, uint32_t offset,
-		      uint32_t ref, uint32_t length)
+		      uint32_t ref, uint32_t to, uint32_t length)
 {
 	uint32_t done = 0;
 
@@ -112,27 +116,30 @@ static void plan_copy(struct guest_rx *rx, const struct segment *segment, uint32
 			if (n > XEN_PAGE - in_page % XEN_PAGE)
 				n = XEN_PAGE - in_page % XEN_PAGE;
 		}
-		gcopy_to_guest(rx->copy, ref, (uint16_t)done, data, gref, (uint16_t)n);
+		gcopy_to_guest(rx->copy, ref, (uint16_t)(to + done), data, gref, (uint16_t)n);
 		done += n;
 	}
 }
 
-static void plan_slot(struct guest_rx *rx, const struct frame *frame, uint32_t offset,
-		      uint16_t flags)
+/* The frame's bytes from @offset on, to @to of the next page; how many those are. */
+static uint32_t plan_slot(struct guest_rx *rx, const struct frame *frame, uint32_t offset, uint32_t to,
+			  uint16_t flags)
 {
 	struct netif_rx_response *response = &rx->answers[rx->answer_count++].response;
-	uint32_t length = frame->length - offset < XEN_PAGE ? frame->length - offset : XEN_PAGE;
+	uint32_t left = frame->length - offset;
+	uint32_t length = left < XEN_PAGE - to ? left : XEN_PAGE - to;
 	struct netif_rx_request request;
 
 	ring_rx_fetch(&rx->ring, 0, &request);
 	ring_rx_consume(&rx->ring, 1);
-	plan_copy(rx, frame->segments, offset, request.gref, length);
+	plan_copy(rx, frame->segments, offset, request.gref, to, length);
 	response->id = request.id;
-	response->offset = 0;
+	response->offset = (uint16_t)to;
 	response->flags = flags;
 	response->status = (int16_t)length;
 	if (offset + length < frame->length)
 		response->flags |= NETRXF_more_data;
+	return length;
 }
 
 /* What is told of a frame besides its bytes. */
@@ -166,6 +173,13 @@ static void make_extras(struct guest_rx *rx, const struct frame *frame, const st
 		extras->list[extras->count++] = offload->gso;
 	if (make_hash(rx, frame, &extras->list[extras->count]))
 		extras->count++;
+	if (rx->headroom > 0) {
+		struct netif_extra_info *xdp = &extras->list[extras->count++];
+
+		memset(xdp, 0, sizeof *xdp);
+		xdp->type = NETIF_EXTRA_TYPE_XDP;
+		xdp->u.pad[0] = (uint16_t)rx->headroom;
+	}
 }
 
 static void plan_extras(struct guest_rx *rx, struct extras *extras)
@@ -183,6 +197,7 @@ static void plan_frame(struct guest_rx *rx, struct frame *frame, const struct of
 	struct rx_frame *planned = &rx->frames[rx->frame_count++];
 	uint16_t flags = offload->flags;
 	struct extras extras;
+	uint32_t at;
 
 	make_extras(rx, frame, offload, &extras);
 	if (extras.count > 0)
@@ -191,11 +206,11 @@ static void plan_frame(struct guest_rx *rx, struct frame *frame, const struct of
 	planned->frame = frame;
 	planned->first_answer = (uint16_t)rx->answer_count;
 	planned->first_operation = (uint16_t)rx->copy->count;
-	plan_slot(rx, frame, 0, flags);
+	at = plan_slot(rx, frame, 0, rx->headroom, flags);
 	plan_extras(rx, &extras);
 	planned->extras = extras.count;
-	for (uint32_t at = XEN_PAGE; at < frame->length; at += XEN_PAGE)
-		plan_slot(rx, frame, at, 0);
+	while (at < frame->length)
+		at += plan_slot(rx, frame, at, 0, 0);
 	planned->slots = (uint16_t)(rx->answer_count - planned->first_answer);
 	planned->operations = (uint16_t)(rx->copy->count - planned->first_operation);
 	if (offload->has_gso)
@@ -219,7 +234,7 @@ static int plan(struct guest_rx *rx)
 
 		if (!frame || slots_needed(rx, frame) > slots)
 			break;
-		if (gcopy_room(rx->copy) < 2 * data_slots(frame))
+		if (gcopy_room(rx->copy) < 2 * data_slots(rx, frame))
 			break;
 		if (!limiter_allows(&rx->limiter, frame->length)) {
 			state_add(&rx->state->rx_no_credit, 1);

@@ -17,8 +17,8 @@
 
 #define RX_BURST 64			/* frames read from the port, and frames delivered, a poll */
 
-#define RX_EXTRAS_MAX 2			/* GSO, hash */
-/* Slots that the largest frame takes: 17 pages of data and the extras. */
+#define RX_EXTRAS_MAX 3			/* GSO, hash, XDP */
+/* Slots that the largest frame takes: 17 pages of data behind any headroom, and the extras. */
 #define RX_SLOTS_MAX (17 + RX_EXTRAS_MAX)
 
 /* Of a frame from its plan until its answers are published. */
@@ -36,6 +36,7 @@ struct guest_rx {
 	struct queue_state *state;
 	uint32_t features;		/* VIF_F_* of the guest */
 	struct hash_config hash;	/* the guest's; which frames are told their hash */
+	uint32_t headroom;		/* bytes to be left free before a frame in its first page */
 	const struct multicast *multicast;	/* of the vif */
 	bool multicast_control;		/* only multicast frames of that list */
 	struct limiter limiter;		/* what the guest may be sent; frames beyond it stay queued */

@@ -25,6 +25,7 @@
 
 /* Linux's netif.h has one more extra, XDP (5), that only backends send; a frontend that does is no
  * broken ring. */
+#define NETIF_EXTRA_TYPE_XDP   (XEN_NETIF_EXTRA_TYPE_HASH + 1)	/* u.pad[0]: the headroom */
 #define NETIF_EXTRA_TYPE_LIMIT (XEN_NETIF_EXTRA_TYPE_HASH + 2)
 
 _Static_assert(sizeof(struct netif_tx_request) == 12, "netif.h: tx request");

@@ -100,6 +100,7 @@ static void follow_common(struct queue_pair *pair)
 	pair->common_seen = vif_common_get(pair->common, &live, &pair->rx.hash);
 	pair->rx.queue.limits = live.limits;
 	pair->rx.multicast_control = live.multicast_control;
+	pair->rx.headroom = live.xdp_headroom;
 	limiter_set(&pair->tx.limiter, live.tx_rates, pair->common->tx_credits);
 	limiter_set(&pair->rx.limiter, live.rx_rates, pair->common->rx_credits);
 	state_set(&pair->state->rx_limit_frames, live.limits.frames);

@@ -243,6 +243,7 @@ static void show_vif(struct report *report, const struct vif_info *info)
 	if (info->rings_connected) {
 		show_features(report, info->config->features);
 		show_rates(report, &info->config->live);
+		report_number(report, "xdp_headroom", info->config->live.xdp_headroom);
 		show_multicast(report, info);
 		show_hash(report, info);
 		report_number(report, "mtu", info->config->mtu);

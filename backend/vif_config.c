@@ -23,6 +23,7 @@ static const struct { const char *name; size_t offset; uint32_t min, max; } rang
 	{ FIELD(live.limits.age_ms), 1, QUEUE_AGE_MS_LIMIT },
 	{ FIELD(control_port),  0, VIF_PORT_MAX },
 	{ FIELD(live.multicast_control), 0, 1 },
+	{ FIELD(live.xdp_headroom), 0, XDP_HEADROOM_MAX },
 	{ FIELD(fresh),         0, 1 },
 	{ FIELD(guest_tx_pages), FRAME_SEGMENTS_MAX, 1024 },
 	{ FIELD(guest_rx_granted_bytes), 0, QUEUE_BYTES_LIMIT },

@@ -28,6 +28,7 @@
 #define VIF_F_GSO_TCPV4_NEEDS (VIF_F_SG | VIF_F_CSUM_IPV4)
 #define VIF_F_GSO_TCPV6_NEEDS (VIF_F_SG | VIF_F_CSUM_IPV6)
 
+#define XDP_HEADROOM_MAX 2048u		/* half a page; Linux's limit, 0x7fff, is more than a page has */
 #define VIF_REF_MIN  1u			/* reference 0 is the console's in every guest (grant_table.h) */
 #define VIF_PORT_MAX 0x1ffffu		/* EVTCHN_FIFO_NR_CHANNELS - 1 (event_channel.h) */
 
@@ -55,6 +56,9 @@ struct queue_limits {
 struct vif_live {
 	struct rate tx_rates[RATE_KINDS], rx_rates[RATE_KINDS];	/* of all queues together */
 	struct queue_limits limits;
+	/* Bytes to be left free before a frame in its first page, for the guest's XDP program (Linux's
+	 * netif.h, xdp-headroom; its netfront asks for 256). */
+	uint32_t xdp_headroom;
 	uint32_t multicast_control;	/* 1: only multicast frames of the guest's list (multicast.h) */
 };
 

@@ -89,15 +89,20 @@ static void read_live(struct vif *vif, struct vif_live *live)
 	memcpy(vif->ignored, ignored, sizeof ignored);
 }
 
+static bool is_same(const struct vif_live *one, const struct vif_live *other)
+{
+	return memcmp(one->tx_rates, other->tx_rates, sizeof one->tx_rates) == 0 &&
+	       memcmp(one->rx_rates, other->rx_rates, sizeof one->rx_rates) == 0 &&
+	       one->multicast_control == other->multicast_control && one->xdp_headroom == other->xdp_headroom;
+}
+
 /* Passes on what has changed under a guest that is connected. */
 static void follow_live(struct vif *vif)
 {
 	struct vif_live live = vif->config.live;
 
 	read_live(vif, &live);
-	if (memcmp(live.tx_rates, vif->config.live.tx_rates, sizeof live.tx_rates) == 0 &&
-	    memcmp(live.rx_rates, vif->config.live.rx_rates, sizeof live.rx_rates) == 0 &&
-	    live.multicast_control == vif->config.live.multicast_control)
+	if (is_same(&live, &vif->config.live))
 		return;
 	vif->config.live = live;
 	supervisor_update(vif->vifs->supervisor, vif->guest, vif->handle, &live);

@@ -23,6 +23,7 @@ const struct vif_offer vif_offers[] = {
 	{ "feature-multicast-control", "1" },
 	{ "feature-dynamic-multicast-control", "1" },
 	{ "feature-ctrl-ring", "1" },
+	{ "feature-xdp-headroom", "1" },
 	{ NULL, NULL },
 };
 _Static_assert(sizeof vif_offers / sizeof *vif_offers <= VIF_OFFERS_MAX, "VIF_OFFERS_MAX");
@@ -230,12 +231,20 @@ static void read_rates(vif_key_read *read, void *context, struct vif_live *live,
 
 void vif_keys_read_live(vif_key_read *read, void *context, struct vif_live *live, char *why, size_t size)
 {
-	static const struct key multicast = { "request-multicast-control", FRONT, 0, 1, 0, 0 };
+	static const struct key wishes[] = {
+		{ "request-multicast-control", FRONT, 0, 1, 0, offsetof(struct vif_live, multicast_control) },
+		{ "xdp-headroom", FRONT, 0, XDP_HEADROOM_MAX, 0, offsetof(struct vif_live, xdp_headroom) },
+	};
 	const struct reader reader = { read, context, why, size, "" };
 
 	*why = '\0';
-	if (read_key(&reader, &multicast, &live->multicast_control) != 0)
-		live->multicast_control = 0;
+	for (size_t i = 0; i < sizeof wishes / sizeof *wishes; i++) {
+		uint32_t number = 0;
+
+		if (read_key(&reader, &wishes[i], &number) != 0)
+			number = 0;
+		memcpy((char *)live + wishes[i].into, &number, sizeof number);
+	}
 	read_rates(read, context, live, why, size);
 }
 

@@ -28,7 +28,7 @@ typedef int vif_key_read(void *context, enum vif_key_side side, const char *key,
 int vif_keys_read(vif_key_read *read, void *context, uint32_t queues_max, struct vif_config *config,
 		  char *why, size_t why_size);
 
-/* Fills the rates and multicast_control of @live, which may change at any time.  What makes no sense counts
+/* Fills the rates, multicast_control and xdp_headroom of @live, which may change at any time.  What makes no sense counts
  * as not there, as xen-netback has it (a typing error must not cut a guest off), and is told in @why, which
  * is "" else. */
 void vif_keys_read_live(vif_key_read *read, void *context, struct vif_live *live, char *why, size_t why_size);

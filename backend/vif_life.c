@@ -176,6 +176,8 @@ static void adopt_state(struct vif *vif)
 	char text[VIF_STATUS_MAX];
 
 	read_state(vif, vif->backend, &vif->ours, text, sizeof text);
+	if (vif->ours == XenbusStateReconfigured)
+		vif->ours = XenbusStateConnected;
 	vif->adopted = vif->ours == XenbusStateInitWait || vif->ours == XenbusStateConnected;
 	if (vif->ours == XenbusStateConnected) {
 		vif->announced = true;
@@ -309,7 +311,7 @@ static void refuse_state(struct vif *vif)
 	char why[VIF_REASON_MAX];
 
 	if (vif->theirs == XENBUS_ILLEGAL)
-		snprintf(why, sizeof why, "the frontend's state is '%s', must be a number from 1 to 6",
+		snprintf(why, sizeof why, "the frontend's state is '%s', must be a number from 1 to 8",
 			 vif->their_text);
 	else
 		snprintf(why, sizeof why, "the frontend's state %s makes no sense while ours is %s",
@@ -330,6 +332,8 @@ static void act(struct vif *vif, struct xenbus_step step)
 		disconnect_rings(vif, step.next);
 		break;
 	case XENBUS_CLOSE:
+	case XENBUS_RESUME:
+	case XENBUS_RECONFIGURE:	/* what has changed was passed on as the vif was looked at */
 		vif_write_state(vif, step.next);
 		break;
 	case XENBUS_REFUSE:

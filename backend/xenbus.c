@@ -11,6 +11,8 @@
 #define CONNECT    { XENBUS_CONNECT,    XenbusStateConnected }
 #define DISCONNECT { XENBUS_DISCONNECT, XenbusStateClosing }
 #define CLOSE      { XENBUS_CLOSE,      XenbusStateClosed }
+#define RECONFIGURE { XENBUS_RECONFIGURE, XenbusStateReconfigured }
+#define RESUME     { XENBUS_RESUME,     XenbusStateConnected }
 #define REFUSE     { XENBUS_REFUSE,     XenbusStateClosing }
 
 static const struct xenbus_step plan[XENBUS_STATES][XENBUS_STATES] = {	/* [ours][theirs] */
@@ -42,7 +44,16 @@ static const struct xenbus_step plan[XENBUS_STATES][XENBUS_STATES] = {	/* [ours]
 		[XenbusStateInitialising]  = DISCONNECT,	/* kexec */
 		[XenbusStateClosing]       = DISCONNECT,
 		[XenbusStateClosed]        = DISCONNECT,
-		[XenbusStateReconfiguring] = REFUSE,		/* XDP headroom was not offered */
+		[XenbusStateReconfiguring] = RECONFIGURE,	/* XDP headroom; Linux's frontends */
+		[XenbusStateReconfigured]  = REFUSE,
+		[XENBUS_ILLEGAL]           = REFUSE,
+	},
+	[XenbusStateReconfigured] = {
+		[XenbusStateUnknown]       = DISCONNECT,
+		[XenbusStateInitialising]  = DISCONNECT,
+		[XenbusStateConnected]     = RESUME,
+		[XenbusStateClosing]       = DISCONNECT,
+		[XenbusStateClosed]        = DISCONNECT,
 		[XenbusStateReconfigured]  = REFUSE,
 		[XENBUS_ILLEGAL]           = REFUSE,
 	},

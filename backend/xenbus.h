@@ -22,6 +22,8 @@ enum xenbus_action {
 	XENBUS_CONNECT,		/* read the frontend's keys, map rings; then Connected */
 	XENBUS_DISCONNECT,	/* give back all that is the guest's; then Closing */
 	XENBUS_CLOSE,		/* just write Closed */
+	XENBUS_RECONFIGURE,	/* take what the frontend has changed; then Reconfigured */
+	XENBUS_RESUME,		/* just write Connected */
 	XENBUS_REFUSE,		/* the frontend's state makes no sense: error, then Closing */
 };
 
@@ -30,7 +32,7 @@ struct xenbus_step {
 	enum xenbus_state next;		/* ours, once the action is done; meaningless for STAY */
 };
 
-/* @ours: one of the five states of the walk.  @online: the toolstack wants the device to survive a
+/* @ours: one of the five states of the walk, or Reconfigured, a side step from Connected.  @online: the toolstack wants the device to survive a
  * Closed; without it Closed is the end. */
 struct xenbus_step xenbus_step(enum xenbus_state ours, enum xenbus_state theirs, bool online);
 

@@ -81,6 +81,7 @@ static void reset(struct fuzz_input *input)
 	world->rx.fault = NULL;
 	world->rx.features = fuzz_u8(input) & VIF_F_ALL;
 	memset(&world->rx.hash, 0, sizeof world->rx.hash);
+	world->rx.headroom = 0;
 	world->rx.queue.head = world->rx.queue.tail = start;
 	world->rx.queue.limits = (struct queue_limits){ 64, QUEUE_BYTES_MIN, 1000 };
 	fake.on_copy = poke_in_copy;
@@ -128,43 +129,47 @@ static const union ring_rx_answer *answer_at(uint32_t index)
 }
 
 static void check_slot(struct reading *reading, const struct record *given, const uint8_t *bytes,
-		       uint32_t offset, uint16_t flags, bool failed)
+		       uint32_t offset, uint32_t to, uint16_t flags, bool failed)
 {
 	const struct netif_rx_response *answer = &answer_at(reading->index)->response;
 	const struct netif_rx_request *request = &request_at(reading, reading->index)->req;
-	uint32_t n = given->length - offset < XEN_PAGE ? given->length - offset : XEN_PAGE;
+	uint32_t n = given->length - offset < XEN_PAGE - to ? given->length - offset : XEN_PAGE - to;
 	const uint8_t *real;
 	uint8_t *page = expected_page(request->gref, &real);
 
 	CHECK(reading->index != reading->end);
-	CHECK(answer->id == request->id && answer->offset == 0);
+	CHECK(answer->id == request->id && answer->offset == to);
 	CHECK(answer->status == (failed ? NETIF_RSP_ERROR : (int)n));
 	CHECK(answer->flags == (flags | (offset + n < given->length ? NETRXF_more_data : 0)));
 	CHECK(failed || request->gref < FAKE_PAGES);
 	if (page)		/* of a frame that failed in part anything may have arrived */
-		memcpy(page, failed ? real : bytes + offset, n);
+		memcpy(page + to, failed ? real + to : bytes + offset, n);
 	reading->index++;
 }
 
 /* The extras a frame must have, in their order: how many. */
 static int make_extras_twin(const struct record *given, const uint8_t *bytes,
-			    const struct offload_to_guest *offload, struct netif_extra_info extras[2])
+			    const struct offload_to_guest *offload, struct netif_extra_info extras[3])
 {
 	uint32_t type, value;
 	int count = 0;
 
-	memset(extras, 0, 2 * sizeof *extras);
+	memset(extras, 0, 3 * sizeof *extras);
 	if (offload->has_gso)
 		extras[count++] = offload->gso;
 	if (hash_is_on(&world->rx.hash) && hash_frame(&world->rx.hash, bytes, given->length, &type, &value)) {
-		if (count > 0)
-			extras[0].flags = XEN_NETIF_EXTRA_FLAG_MORE;
 		extras[count].type = XEN_NETIF_EXTRA_TYPE_HASH;
 		extras[count].u.hash.algorithm = 1;
 		while (type >>= 1)
 			extras[count].u.hash.type++;
 		memcpy(extras[count++].u.hash.value, &value, sizeof value);	/* we are little endian */
 	}
+	if (world->rx.headroom) {
+		extras[count].type = 5;
+		extras[count++].u.pad[0] = (uint16_t)world->rx.headroom;
+	}
+	for (int i = 0; i + 1 < count; i++)
+		extras[i].flags = XEN_NETIF_EXTRA_FLAG_MORE;
 	return count;
 }
 
@@ -173,18 +178,19 @@ static void check_frame(struct reading *reading, const struct record *given, con
 {
 	bool failed = answer_at(reading->index)->response.status < 0;
 	uint16_t flags = offload->flags;
-	struct netif_extra_info extras[2];
+	struct netif_extra_info extras[3];
+	uint32_t first = XEN_PAGE - world->rx.headroom;
 	int count = make_extras_twin(given, bytes, offload, extras);
 
 	if (count > 0)
 		flags |= NETRXF_extra_info;
-	check_slot(reading, given, bytes, 0, flags, failed);
+	check_slot(reading, given, bytes, 0, world->rx.headroom, flags, failed);
 	for (int i = 0; i < count; i++) {
 		CHECK(reading->index != reading->end);
 		CHECK(memcmp(answer_at(reading->index++), &extras[i], sizeof extras[i]) == 0);
 	}
-	for (uint32_t at = XEN_PAGE; at < given->length; at += XEN_PAGE)
-		check_slot(reading, given, bytes, at, 0, failed);
+	for (uint32_t at = first; at < given->length; at += XEN_PAGE)
+		check_slot(reading, given, bytes, at, 0, 0, failed);
 	CHECK(!failed || fake.fail_copy_call || fake.copy_operations > 0);
 	*(failed ? &reading->failed : &reading->delivered) += 1;
 }
@@ -257,8 +263,8 @@ static void check_no_stall(int result, int count, const struct record *first, ui
 
 	if (result != 0 || count == 0 || (int)rx_queue_count(&world->rx.queue) < count)
 		return;
-	need = (first->length + XEN_PAGE - 1) / XEN_PAGE + (first->vnet.gso_type != 0) +
-	       hash_is_on(&world->rx.hash);
+	need = (world->rx.headroom + first->length + XEN_PAGE - 1) / XEN_PAGE + (first->vnet.gso_type != 0) +
+	       hash_is_on(&world->rx.hash) + (world->rx.headroom > 0);
 	CHECK(need > posted);
 }
 
@@ -431,6 +437,7 @@ static void set_limits(struct fuzz_input *input)
 	limits->age_ms = 1 + fuzz_u8(input) * 16u;
 }
 
+/* And headroom, which the frames on their way meet like those that come. */
 static void choose_hash(struct fuzz_input *input)
 {
 	struct hash_config *hash = &world->rx.hash;
@@ -438,6 +445,7 @@ static void choose_hash(struct fuzz_input *input)
 	hash->algorithm = fuzz_u8(input) % 2;
 	hash->types = fuzz_u8(input) % 16;
 	fuzz_bytes(input, hash->key, 8);
+	world->rx.headroom = fuzz_u8(input) % 2 ? fuzz_u16(input) % (XDP_HEADROOM_MAX + 1) : 0;
 }
 
 static void age(uint8_t by)

@@ -2,7 +2,7 @@
  *
  * Each byte is a state of the frontend's (and whether the device is online); after it the backend
  * does what the table says until there is nothing to do.  It must come to rest, walk only from a
- * state to those the protocol has next, hold the guest's rings in Connected only, and refuse
+ * state to those the protocol has next, hold the guest's rings in Connected and Reconfigured only, and refuse
  * nothing but nonsense. */
 #include <stdbool.h>
 
@@ -24,7 +24,9 @@ static bool may_follow(enum xenbus_state from, enum xenbus_state to)
 	case XenbusStateInitWait:
 		return to == XenbusStateConnected || to == XenbusStateClosing;
 	case XenbusStateConnected:
-		return to == XenbusStateClosing;
+		return to == XenbusStateClosing || to == XenbusStateReconfigured;
+	case XenbusStateReconfigured:
+		return to == XenbusStateClosing || to == XenbusStateConnected;
 	case XenbusStateClosing:
 		return to == XenbusStateClosed;
 	case XenbusStateClosed:
@@ -53,7 +55,7 @@ static void act(struct device *device, struct xenbus_step step, enum xenbus_stat
 		device->rings = false;
 	CHECK(may_follow(device->ours, step.next));
 	device->ours = step.next;
-	CHECK(device->rings == (device->ours == XenbusStateConnected));
+	CHECK(device->rings == (device->ours == XenbusStateConnected || device->ours == XenbusStateReconfigured));
 }
 
 static void settle(struct device *device, enum xenbus_state theirs, bool online, bool fails)

@@ -65,7 +65,7 @@ bad_options() {
 		"${daemon[@]}" --rx-depth-frames=0 &&
 	refused "--rx-depth-bytes is '131071', must be a number from 131072 to 67108864" \
 		"${daemon[@]}" --rx-depth-bytes=131071 &&
-	refused "--rx-age-ms is '60001', must be a number from 1 to 60000" \
+	refused "--rx-age-ms is '60001', must be a number from 1 to 80000" \
 		"${daemon[@]}" --rx-age-ms=60001
 }
 
@@ -156,7 +156,7 @@ state_of_2() { [ "$(backend_state 2 0)" = "$1" ]; }
 
 bad_state() {
 	attach3 && wait_for 10 state_is 2 && xenstore-write $front/state four && wait_for 10 state_is 6 &&
-		contains "$(error_of)" "the frontend's state is 'four', must be a number from 1 to 6" &&
+		contains "$(error_of)" "the frontend's state is 'four', must be a number from 1 to 8" &&
 		front_gone 3
 }
 

@@ -57,6 +57,7 @@ struct netfront_frame {
 	bool hashed;			/* received: came with a hash, of this type (a bit's number) and value */
 	uint8_t hash_type;
 	uint32_t hash;
+	uint32_t headroom;		/* received: free bytes before it, as an XDP extra said */
 };
 
 struct netfront;
@@ -76,6 +77,7 @@ struct netfront_config {
 	bool single_event;		/* one event channel though the backend could do two */
 	bool no_sg, no_gso4, no_gso6, no_csum4, no_csum6, no_rx_notify;
 	bool no_tail_check;		/* do not look at bytes behind frames: faster */
+	uint32_t xdp_headroom;		/* wanted; 0: none */
 	bool control_ring;		/* make one, if the backend can */
 	bool any_order;			/* tx responses may come in any order, as netif.h allows */
 	struct netfront_key override[8];
@@ -168,6 +170,8 @@ bool netfront_until_received(struct netfront *fe, uint64_t frames, int timeout);
 /* As Linux does when its device goes: Closing, Closed, each when the backend has followed, then
  * the rings are taken away.  False if the backend did not follow within @timeout ms a step. */
 bool netfront_close(struct netfront *fe, int timeout);
+/* As Linux does for an XDP program: Reconfiguring with another xdp-headroom, Reconfigured awaited, Connected. */
+bool netfront_reconfigure(struct netfront *fe, uint32_t xdp_headroom, int timeout);
 bool netfront_reopen(struct netfront *fe);	/* Initialising again, as after kexec */
 int netfront_set_state(struct netfront *fe, enum xenbus_state state);
 

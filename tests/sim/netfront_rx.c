@@ -94,6 +94,9 @@ static bool add_data(struct netfront_queue *queue, uint32_t id,
 	if (!fe->config.no_tail_check &&
 	    !tail_is_untouched(page, response->offset + (uint32_t)response->status))
 		netfront_violation(fe, "rx slot %u: bytes behind the frame were written", id);
+	if (response->offset != (frame->iov_count == 0 ? frame->headroom : 0))
+		netfront_violation(fe, "rx slot %u: data at %u, headroom is %u", id, response->offset,
+				   frame->headroom);
 	if (frame->iov_count == NETFRONT_SLOTS) {
 		netfront_violation(fe, "rx frame of more than %d slots", NETFRONT_SLOTS);
 		return false;
@@ -130,6 +133,14 @@ static void take_hash(struct netfront *fe, const struct netif_extra_info *extra,
 		frame->hash |= (uint32_t)extra->u.hash.value[i] << 8 * i;
 }
 
+/* Any headroom that was ever asked for: frames on their way may have the one before. */
+static void take_xdp(struct netfront *fe, const struct netif_extra_info *extra, struct netfront_frame *frame)
+{
+	frame->headroom = extra->u.pad[0];
+	if (frame->headroom == 0 || frame->headroom > SIM_PAGE / 2)
+		netfront_violation(fe, "headroom of %u", frame->headroom);
+}
+
 static bool incomplete(struct netfront_queue *queue, uint32_t prod)
 {
 	if (queue->rx.rsp_cons != prod)
@@ -153,6 +164,8 @@ static bool take_extras(struct netfront_queue *queue, uint32_t prod, struct netf
 			take_gso(queue->fe, &extra, frame);
 		else if (extra.type == XEN_NETIF_EXTRA_TYPE_HASH)
 			take_hash(queue->fe, &extra, frame);
+		else if (extra.type == XEN_NETIF_EXTRA_TYPE_HASH + 1)
+			take_xdp(queue->fe, &extra, frame);
 		else
 			netfront_violation(queue->fe, "rx extra of type %u", extra.type);
 	} while (extra.flags & XEN_NETIF_EXTRA_FLAG_MORE);

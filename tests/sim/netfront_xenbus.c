@@ -114,6 +114,7 @@ static bool write_queues(struct netfront *fe, xs_transaction_t t)
 static bool write_features(struct netfront *fe, xs_transaction_t t)
 {
 	const struct netfront_config *config = &fe->config;
+	char headroom[12];
 	const struct netfront_key keys[] = {
 		{ "request-rx-copy", "1" },
 		{ "feature-rx-notify", config->no_rx_notify ? NULL : "1" },
@@ -122,8 +123,10 @@ static bool write_features(struct netfront *fe, xs_transaction_t t)
 		{ "feature-gso-tcpv6", config->no_sg || config->no_gso6 ? NULL : "1" },
 		{ "feature-no-csum-offload", config->no_csum4 ? "1" : NULL },
 		{ "feature-ipv6-csum-offload", config->no_csum6 ? NULL : "1" },
+		{ "xdp-headroom", config->xdp_headroom ? headroom : NULL },
 	};
 
+	snprintf(headroom, sizeof headroom, "%u", config->xdp_headroom);
 	for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
 		if (!write_key(fe, t, keys[i].name, keys[i].value))
 			return false;
@@ -313,6 +316,25 @@ bool netfront_close(struct netfront *fe, int timeout)
 	ok = netfront_until(fe, followed, &closed, timeout);
 	netfront_rings_free(fe);
 	return ok;
+}
+
+static bool is_in_state(struct netfront *fe, void *state)
+{
+	return fe->backend_state == *(const enum xenbus_state *)state;
+}
+
+bool netfront_reconfigure(struct netfront *fe, uint32_t xdp_headroom, int timeout)
+{
+	enum xenbus_state wanted = XenbusStateReconfigured;
+
+	fe->config.xdp_headroom = xdp_headroom;
+	if (!write_number(fe, XBT_NULL, "xdp-headroom", xdp_headroom) ||
+	    netfront_set_state(fe, XenbusStateReconfiguring) != 0 ||
+	    !netfront_until(fe, is_in_state, &wanted, timeout))
+		return false;
+	wanted = XenbusStateConnected;
+	return netfront_set_state(fe, XenbusStateConnected) == 0 &&
+	       netfront_until(fe, is_in_state, &wanted, timeout);
 }
 
 bool netfront_reopen(struct netfront *fe)

@@ -3,104 +3,7 @@
  * A naive reader does what a frontend does: walks the answers of one frame by their flags, takes
  * the extra behind the first, puts the bytes together, and compares everything with what was sent.
  * Protocol.md 1.6. */
-#include "../../backend/guest_rx.c"
-#include "frame_specs.h"
-#include "frames.c"
-#include "unit.h"
-#include "world.c"
-
-#define LENGTH_MAX FRAME_LENGTH_MAX_GUEST_RX
-#define MS(ms) ((struct mono){ (ms) * NS_PER_MS })
-
-static uint8_t bytes[17 * 4096];
-
-static int setup(void **state)
-{
-	for (uint32_t i = 0; i < sizeof bytes; i++)
-		bytes[i] = (uint8_t)(i * 241 + i / 256 * 13 + 5);
-	return world_setup(state);
-}
-
-/* What a frontend makes of the next frame's answers. */
-struct received {
-	int slots;			/* answers, the extra included */
-	uint16_t flags;			/* of the first, without more_data and extra_info */
-	bool has_extra, failed;
-	struct netif_extra_info extra;
-	uint32_t length;
-	uint8_t bytes[18 * 4096];
-};
-
-static void read_slot(struct received *got, const struct netif_rx_response *response)
-{
-	uint32_t at = (uint32_t)got->slots;
-	const uint8_t *page = world_rx_page(at);
-
-	SAME("id", response->id, world->rx_posted[(world->rx_seen + at) % NETIF_RING_SIZE]);
-	SAME("offset", response->offset, 0);
-	got->slots++;
-	if (response->status < 0) {
-		got->failed = true;
-		return;
-	}
-	SAME("status", response->status > 0 && response->status <= 4096, 1);
-	memcpy(got->bytes + got->length, page, (size_t)response->status);
-	got->length += (uint32_t)response->status;
-	for (int i = response->status; i < 4096; i++)
-		SAME("behind the bytes", page[i], 0x5a);
-	if (response->flags & NETRXF_more_data && response->status < 4096)
-		fail_msg("a slot that is not full has more behind it");
-}
-
-static void read_frame(struct received *got)
-{
-	struct netif_rx_response response;
-
-	memset(got, 0, offsetof(struct received, bytes));
-	do {
-		SAME("published", got->slots < world_rx_published(), 1);
-		response = world_rx_answer((uint32_t)got->slots).response;
-		read_slot(got, &response);
-		if (got->slots > 1)
-			SAME("flags of later slots", response.flags & ~NETRXF_more_data, 0);
-		else
-			got->flags = response.flags;
-		if (response.flags & NETRXF_extra_info) {
-			got->has_extra = true;
-			got->extra = world_rx_answer((uint32_t)got->slots++).extra;
-			SAME("one extra", got->extra.flags, 0);
-			SAME("nothing else in it", got->extra.u.gso.features, 0);
-		}
-	} while (response.flags & NETRXF_more_data);
-	got->flags &= (uint16_t)~(NETRXF_more_data | NETRXF_extra_info);
-	world_rx_seen(got->slots);
-}
-
-static void give(uint32_t length, uint32_t offset)
-{
-	fake_port_give(world->port, bytes, length, offset, NULL);
-	while (guest_rx_receive(&world->rx, RX_BURST) > 0)
-		;
-}
-
-static void check_frame(uint32_t length, uint32_t offset)
-{
-	static struct received got;
-	int slots = (int)((length + 4095) / 4096);
-
-	give(length, offset);
-	world_rx_post(slots - 1);
-	SAME("too few buffers", guest_rx_deliver(&world->rx), 0);
-	world_rx_post(1);
-	SAME("deliver", guest_rx_deliver(&world->rx), 1);
-	read_frame(&got);
-	SAME("slots", got.slots, slots);
-	SAME("length", got.length, length);
-	SAME("flags", got.flags, 0);
-	SAME("extra", got.has_extra, false);
-	assert_memory_equal(got.bytes, bytes, length);
-	SAME("nothing more", world_rx_published(), 0);
-}
+#include "rx_world.c"
 
 static void every_length_arrives(void **state)
 {
@@ -134,23 +37,6 @@ static void every_offset_in_granted_and_plain_memory(void **state)
 }
 
 /* --- offloads --------------------------------------------------------------------------------- */
-
-static struct virtio_net_hdr_v1 vnet_of(const struct frame_spec *spec,
-					const struct frame_layout *at, bool gso)
-{
-	struct virtio_net_hdr_v1 vnet = {
-		.flags = VIRTIO_NET_HDR_F_NEEDS_CSUM,
-		.csum_start = (uint16_t)at->transport,
-		.csum_offset = (uint16_t)(at->checksum - at->transport),
-	};
-
-	if (gso) {
-		vnet.gso_type = spec->ip_version == 4 ? VIRTIO_NET_HDR_GSO_TCPV4
-						      : VIRTIO_NET_HDR_GSO_TCPV6;
-		vnet.gso_size = 1440;
-	}
-	return vnet;
-}
 
 static void check_gso(const struct frame_spec *spec)
 {
@@ -201,80 +87,6 @@ static void segmented_frames_have_their_extra_behind_the_first_slot(void **state
 			check_gso(&six);
 	}
 	assert_int_equal(world->state.rx_gso_frames, 11);
-}
-
-/* The extras of the next answer, which has @count of them, in ring order. */
-static void take_extras(struct netif_extra_info extras[], int count)
-{
-	SAME("announced", !!(world_rx_answer(0).response.flags & NETRXF_extra_info), count > 0);
-	for (int i = 0; i < count; i++) {
-		extras[i] = world_rx_answer((uint32_t)i + 1).extra;
-		SAME("more", extras[i].flags, i + 1 < count ? XEN_NETIF_EXTRA_FLAG_MORE : 0);
-	}
-}
-
-/* The guest that chose a hash is told it of each frame that has one, behind the GSO extra. */
-static void frames_are_told_their_hash(void **state)
-{
-	const struct frame_spec spec = { "tso4", 0, 4, 0, 0, IPPROTO_TCP, 0, 5000 };
-	static uint8_t frame[6000];
-	struct netif_extra_info extras[2];
-	struct virtio_net_hdr_v1 vnet;
-	struct frame_layout at;
-	uint32_t type, value, told;
-
-	(void)state;
-	frame_build(frame, &spec, &at);
-	frame_blank_checksum(frame, &spec, &at);
-	vnet = vnet_of(&spec, &at, true);
-	world->rx.hash = (struct hash_config){ .algorithm = HASH_TOEPLITZ, .types = HASH_TYPES_ALL, .key = { 9, 8, 7, 6 } };
-	assert_true(hash_frame(&world->rx.hash, frame, at.length, &type, &value));
-	fake_port_give(world->port, frame, at.length, 0, &vnet);
-	fake_port_give(world->port, bytes, 60, 0, NULL);		/* no IP: no hash */
-	assert_int_equal(guest_rx_receive(&world->rx, RX_BURST), 2);
-	world_rx_post(3);
-	assert_int_equal(guest_rx_deliver(&world->rx), 0);		/* two pages, two extras */
-	world_rx_post(1 + 2);
-	assert_int_equal(guest_rx_deliver(&world->rx), 2);
-	take_extras(extras, 2);
-	assert_int_equal(extras[0].type, XEN_NETIF_EXTRA_TYPE_GSO);
-	assert_int_equal(extras[1].type, XEN_NETIF_EXTRA_TYPE_HASH);
-	assert_int_equal(extras[1].u.hash.type, 1);			/* _XEN_NETIF_CTRL_HASH_TYPE_IPV4_TCP */
-	assert_int_equal(extras[1].u.hash.algorithm, 1);
-	memcpy(&told, extras[1].u.hash.value, sizeof told);
-	assert_int_equal(le32toh(told), value);
-	world_rx_seen(4);
-	take_extras(extras, 0);
-	world_rx_seen(1);
-	assert_int_equal(world->state.rx_hashed, 1);
-}
-
-/* Each data slot says so, no extra does. */
-static void a_failed_copy_leaves_extras_alone(void **state)
-{
-	const struct frame_spec spec = { "tso4", 0, 4, 0, 0, IPPROTO_TCP, 0, 5000 };
-	static uint8_t frame[6000];
-	struct netif_extra_info extras[2];
-	struct virtio_net_hdr_v1 vnet;
-	struct frame_layout at;
-
-	(void)state;
-	frame_build(frame, &spec, &at);
-	frame_blank_checksum(frame, &spec, &at);
-	vnet = vnet_of(&spec, &at, true);
-	world->rx.hash = (struct hash_config){ .algorithm = HASH_TOEPLITZ, .types = HASH_TYPES_ALL };
-	fake_port_give(world->port, frame, at.length, 0, &vnet);
-	guest_rx_receive(&world->rx, RX_BURST);
-	world_rx_post(4);
-	fake.fail_operation = fake.copy_operations + 1;
-	fake.fail_status = GNTST_bad_gntref;
-	assert_int_equal(guest_rx_deliver(&world->rx), 1);
-	take_extras(extras, 2);
-	assert_int_equal(extras[0].type, XEN_NETIF_EXTRA_TYPE_GSO);
-	assert_int_equal(extras[1].type, XEN_NETIF_EXTRA_TYPE_HASH);
-	assert_int_equal(world_rx_answer(0).response.status, NETIF_RSP_ERROR);
-	assert_int_equal(world_rx_answer(3).response.status, NETIF_RSP_ERROR);
-	world_rx_seen(4);
 }
 
 static void a_guest_without_an_offload_gets_whole_frames_or_none(void **state)
@@ -578,7 +390,6 @@ int main(void)
 		TEST(every_length_arrives),
 		cmocka_unit_test(every_offset_in_granted_and_plain_memory),
 		TEST(segmented_frames_have_their_extra_behind_the_first_slot),
-		TEST(frames_are_told_their_hash), TEST(a_failed_copy_leaves_extras_alone),
 		TEST(a_guest_without_an_offload_gets_whole_frames_or_none),
 		TEST(refused_frames_leave_the_queue_and_take_no_slot),
 		cmocka_unit_test(lengths_a_guest_cannot_take_are_dropped),

@@ -556,6 +556,7 @@ static void the_offer_is_what_we_can_do(void **state)
 		{ "feature-rx-flip", "0" }, { "feature-split-event-channels", "1" },
 		{ "multi-queue-max-queues", NULL }, { "feature-multicast-control", "1" },
 		{ "feature-dynamic-multicast-control", "1" }, { "feature-ctrl-ring", "1" },
+		{ "feature-xdp-headroom", "1" },
 	};
 	size_t count = 0;
 

@@ -310,13 +310,13 @@ static void a_guest_may_try_again(void **state)
 static void illegal_states_close_with_a_reason(void **state)
 {
 	static const struct { const char *text, *error; } rows[] = {
-		{ "9", "22 vif7.0: the frontend's state is '9', must be a number from 1 to 6" },
-		{ "4 ", "22 vif7.0: the frontend's state is '4 ', must be a number from 1 to 6" },
-		{ "", "22 vif7.0: the frontend's state is '', must be a number from 1 to 6" },
-		{ "\x1b]0;", "22 vif7.0: the frontend's state is '\\x1b]0;', must be a number from 1 to 6" },
+		{ "9", "22 vif7.0: the frontend's state is '9', must be a number from 1 to 8" },
+		{ "4 ", "22 vif7.0: the frontend's state is '4 ', must be a number from 1 to 8" },
+		{ "", "22 vif7.0: the frontend's state is '', must be a number from 1 to 8" },
+		{ "\x1b]0;", "22 vif7.0: the frontend's state is '\\x1b]0;', must be a number from 1 to 8" },
 		{ "123456789", "22 vif7.0: the frontend's state is '(too long or with a NUL)', "
-		  "must be a number from 1 to 6" },
-		{ "7", "22 vif7.0: the frontend's state Reconfiguring makes no sense while ours is "
+		  "must be a number from 1 to 8" },
+		{ "8", "22 vif7.0: the frontend's state Reconfigured makes no sense while ours is "
 		  "Connected" },
 	};
 

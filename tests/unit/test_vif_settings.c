@@ -133,6 +133,55 @@ static void the_guest_switches_its_filter_on_and_off(void **state)
 	SAME("on", world.config.live.multicast_control, 1);
 }
 
+/* As Linux's netfront does when an XDP program is attached and when it goes. */
+static void an_xdp_program_comes_and_goes(void **state)
+{
+	(void)state;
+	connected();
+	for (int i = 0; i < 3; i++) {
+		front_set(7, 0, "xdp-headroom", "256");
+		front_state(7, 0, 7);
+		expect("live s8");
+		SAME("headroom", world.config.live.xdp_headroom, 256);
+		front_state(7, 0, 4);
+		expect("s4");
+		front_set(7, 0, "xdp-headroom", "0");
+		front_state(7, 0, 7);
+		expect("live s8");
+		SAME("headroom", world.config.live.xdp_headroom, 0);
+		front_state(7, 0, 4);
+		expect("s4");
+	}
+	front_state(7, 0, 7);
+	expect("s8");
+	front_state(7, 0, 5);			/* it closes in the middle */
+	expect("down off s5");
+	front_state(7, 0, 6);
+	expect("s6");
+}
+
+static void headroom_asked_for_before_connecting(void **state)
+{
+	(void)state;
+	found();
+	tool_hotplug(7, 0, "connected");
+	front_keys(7, 0);
+	front_set(7, 0, "xdp-headroom", "256");
+	front_state(7, 0, 4);
+	expect("mtu1500 on up s4");
+	SAME("headroom", world.config.live.xdp_headroom, 256);
+	front_set(7, 0, "xdp-headroom", "32768");	/* more than a page has: none, and said */
+	front_state(7, 0, 7);
+	expect("live s8");
+	SAME("headroom", world.config.live.xdp_headroom, 0);
+	assert_non_null(strstr(look(7, 0)->ignored, "xdp-headroom is '32768', must be a number from 0 to 2048"));
+	world_end();				/* the next daemon finds it there */
+	world_start();
+	expect("~vif7.0 s8");
+	front_state(7, 0, 4);
+	expect("s4 +vif7.0 mtu1500 on up");
+}
+
 static void the_guests_hash_reaches_the_device(void **state)
 {
 	struct hash_config hash = { .algorithm = HASH_TOEPLITZ, .types = HASH_IPV4 };
@@ -202,6 +251,7 @@ int main(void)
 		TEST(a_device_without_so_many_queues), TEST(a_word_of_the_toolstack_that_makes_no_sense),
 		TEST(a_rate_is_followed_live), TEST(a_rate_that_is_none_is_said),
 		TEST(the_guest_switches_its_filter_on_and_off), TEST(the_guests_hash_reaches_the_device),
+		TEST(an_xdp_program_comes_and_goes), TEST(headroom_asked_for_before_connecting),
 		TEST(a_control_ring_needs_its_channel),
 	};
 

@@ -12,7 +12,8 @@ static const struct { enum xenbus_state ours; const char *actions; } cells[] = {
 	/*                          0123456789 */
 	{ XenbusStateInitialising, "LAAAAAAAAA" },
 	{ XenbusStateInitWait,     "D...CDDRRR" },
-	{ XenbusStateConnected,    "DD...DDRRR" },
+	{ XenbusStateConnected,    "DD...DDNRR" },
+	{ XenbusStateReconfigured, "DD..SDD.RR" },
 	{ XenbusStateClosing,      "LLLLL.LLLL" },
 	{ XenbusStateClosed,       ".A..A....." },
 };
@@ -23,6 +24,8 @@ static const struct { char letter; enum xenbus_action action; enum xenbus_state 
 	{ 'C', XENBUS_CONNECT,    XenbusStateConnected },
 	{ 'D', XENBUS_DISCONNECT, XenbusStateClosing },
 	{ 'L', XENBUS_CLOSE,      XenbusStateClosed },
+	{ 'N', XENBUS_RECONFIGURE, XenbusStateReconfigured },
+	{ 'S', XENBUS_RESUME,     XenbusStateConnected },
 	{ 'R', XENBUS_REFUSE,     XenbusStateClosing },
 };
 
@@ -56,7 +59,9 @@ static bool is_legal(enum xenbus_state from, enum xenbus_state to)
 	case XenbusStateInitWait:
 		return to == XenbusStateConnected || to == XenbusStateClosing;
 	case XenbusStateConnected:
-		return to == XenbusStateClosing;
+		return to == XenbusStateClosing || to == XenbusStateReconfigured;
+	case XenbusStateReconfigured:
+		return to == XenbusStateClosing || to == XenbusStateConnected;
 	case XenbusStateClosing:
 		return to == XenbusStateClosed;
 	default:
@@ -89,7 +94,7 @@ static const struct { const char *theirs; enum xenbus_state at; int rest[5]; } r
 	{ "Connected",     XenbusStateConnected,     { 4, 4, 4, 4, 4 } },
 	{ "Closing",       XenbusStateClosing,       { 5, 5, 5, 5, 6 } },
 	{ "Closed",        XenbusStateClosed,        { 6, 6, 6, 6, 6 } },
-	{ "Reconfiguring", XenbusStateReconfiguring, { 6, 6, 6, 6, 6 } },
+	{ "Reconfiguring", XenbusStateReconfiguring, { 6, 6, 8, 6, 6 } },
 	{ "Reconfigured",  XenbusStateReconfigured,  { 6, 6, 6, 6, 6 } },
 	{ "illegal",       XENBUS_ILLEGAL,           { 6, 6, 6, 6, 6 } },
 };
