@@ -97,6 +97,8 @@ static int queue_start(struct vif *vif, struct queue_pair_setup *setup, char *wh
 	memset(thread, 0, sizeof *thread);
 	thread->broken = report_broken;
 	thread->context = vif;
+	/* Guests begin at different CPUs, so that their first queues do not share one. */
+	thread->cpu = vif->config.pin ? vif->config.guest + (int)vif->config.handle + (int)setup->index : -1;
 	error = queue_pair_open(&thread->pair, setup, why, size);
 	if (error) {
 		free(thread);

@@ -140,11 +140,32 @@ static void schedule_in_batches(void)
 		log_warning("no batch scheduling: %s", strerror(errno));
 }
 
+/* Frames that one thread hands to the kernel stay in order behind it only as long as one CPU takes them: where
+ * they wait in a CPU's backlog (a tunnel over the loopback device, RPS), those handed over on another CPU a moment
+ * later overtake them.  A thread that is pinned cannot move in between. */
+static void pin(const struct queue_thread *thread)
+{
+	cpu_set_t allowed, one;
+	int nth;
+
+	CPU_ZERO(&one);
+	if (sched_getaffinity(0, sizeof allowed, &allowed) != 0)
+		return;
+	nth = thread->cpu % CPU_COUNT(&allowed);
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+		if (CPU_ISSET(cpu, &allowed) && nth-- == 0)
+			CPU_SET(cpu, &one);
+	if (sched_setaffinity(0, sizeof one, &one) != 0)
+		log_warning("%s: cannot be pinned to a CPU: %s", thread->name, strerror(errno));
+}
+
 static void *run(void *argument)
 {
 	struct queue_thread *thread = argument;
 
 	schedule_in_batches();
+	if (thread->cpu >= 0)
+		pin(thread);
 	state_set(&thread->pair.state->thread_id, (uint64_t)syscall(SYS_gettid));
 	serve(thread);
 	return NULL;

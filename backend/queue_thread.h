@@ -14,6 +14,8 @@ struct queue_thread {
 	struct queue_pair pair;		/* the thread's own while it runs */
 	pthread_t thread;
 	char name[16];			/* of the thread, and of the queue in log lines */
+	int cpu;			/* the thread stays on it; -1: on none, the scheduler decides.  Set before
+					 * start; counted in the CPUs this process may use, modulo their number */
 	bool started;
 	bool stopping;			/* atomic; with call_fd it ends the thread */
 	int call_fd;			/* eventfd; the main thread's calls */

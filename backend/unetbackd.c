@@ -148,6 +148,16 @@ static int set_queues(const char *value)
 	return set_limit("queues", value, 1, VIF_QUEUES_MAX, &options.queues_max);
 }
 
+static int set_pin(const char *value)
+{
+	if (strcmp(value, "yes") != 0 && strcmp(value, "no") != 0) {
+		fprintf(stderr, "unetbackd: --pin-queues is '%s', must be yes or no\n", value);
+		return -EINVAL;
+	}
+	options.pin_queues = strcmp(value, "yes") == 0;
+	return 0;
+}
+
 static const struct daemon_option option_table[] = {
 	{ "domid", "D", "serve this guest only", set_domid },
 	{ "except", "D,D,...", "leave these guests to another backend", set_except },
@@ -156,6 +166,7 @@ static const struct daemon_option option_table[] = {
 	  set_instance },
 	{ "user-instance", "NAME", "unprivileged user it becomes (default: unetback)", set_user },
 	{ "queues", "N", "queues a guest may have (default: one a CPU, at most 8)", set_queues },
+	{ "pin-queues", "yes|no", "keep each queue's thread on one CPU (default: no)", set_pin },
 	{ "rx-depth-frames", "N", "frames that may wait for a guest (default: 1024)", set_frames },
 	{ "rx-depth-bytes", "N", "memory they may take, bytes (default: 4194304)", set_bytes },
 	{ "rx-age-ms", "N", "how long they may wait, milliseconds (default: 10000)", set_age },
@@ -307,6 +318,7 @@ static struct vifs *make_vifs(struct xenstore *store, uint16_t self)
 		.self = self,
 		.device_class = options.device_class,
 		.has_device_fds = options.device_class != &null_device_class,
+		.pin_queues = options.pin_queues,
 		.queues_max = options.queues_max ? options.queues_max : default_queues(),
 		.limits = options.limits,
 		.guest_tx_pages = GUEST_TX_PAGES,

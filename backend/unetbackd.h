@@ -10,6 +10,7 @@ struct unetbackd_options {
 	uint8_t except[4096];			/* a bit a domid */
 	const char *instance_path, *user;
 	const struct port_device_class *device_class;
+	bool pin_queues;
 	uint32_t queues_max;		/* 0: not said */
 	struct queue_limits limits;
 };

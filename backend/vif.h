@@ -28,6 +28,7 @@ struct vifs_settings {
 	uint16_t self;
 	const struct port_device_class *device_class;
 	bool has_device_fds;		/* the instance needs descriptors of the device */
+	bool pin_queues;		/* each queue's thread to a CPU */
 	uint32_t queues_max;		/* offered, unless the toolstack says otherwise for a vif */
 	struct queue_limits limits;
 	uint32_t guest_tx_pages, guest_rx_granted_bytes;

@@ -25,6 +25,7 @@ static const struct { const char *name; size_t offset; uint32_t min, max; } rang
 	{ FIELD(live.multicast_control), 0, 1 },
 	{ FIELD(live.xdp_headroom), 0, XDP_HEADROOM_MAX },
 	{ FIELD(fresh),         0, 1 },
+	{ FIELD(pin),           0, 1 },
 	{ FIELD(guest_tx_pages), FRAME_SEGMENTS_MAX, 1024 },
 	{ FIELD(guest_rx_granted_bytes), 0, QUEUE_BYTES_LIMIT },
 };

@@ -118,6 +118,7 @@ static int configure(struct vif *vif, char *why, size_t size)
 		.version = VIF_CONFIG_VERSION,
 		.guest = vif->guest, .self = settings->self, .handle = vif->handle,
 		.fresh = vif->ours != XenbusStateConnected,
+		.pin = settings->pin_queues,
 		.live.limits = settings->limits,
 		.guest_tx_pages = settings->guest_tx_pages,
 		.guest_rx_granted_bytes = settings->guest_rx_granted_bytes,

@@ -42,6 +42,7 @@ static int setup(void **state)
 	fake.notify_fd = eventfd(0, EFD_CLOEXEC | EFD_SEMAPHORE);
 	thread.broken = on_broken;
 	thread.context = &thread;
+	thread.cpu = -1;
 	if (queue_pair_open(&thread.pair, &pair_setup, why, sizeof why) != 0)
 		fail_msg("%s", why);
 	wait_for(fake.notify_fd);	/* opening tells both channels */
@@ -197,6 +198,24 @@ static void a_broken_ring_hears_calls_and_waits(void **state)
 		queue_thread_call(&thread);
 }
 
+static void a_pinned_thread_stays_where_it_is(void **state)
+{
+	cpu_set_t allowed, its;
+
+	(void)state;
+	assert_int_equal(sched_getaffinity(0, sizeof allowed, &allowed), 0);
+	for (int cpu = 0; cpu < 3; cpu++) {
+		queue_thread_stop(&thread);
+		thread.cpu = cpu;
+		assert_int_equal(queue_thread_start(&thread, "pinned"), 0);
+		send_one();			/* it runs */
+		assert_int_equal(pthread_getaffinity_np(thread.thread, sizeof its, &its), 0);
+		assert_int_equal(CPU_COUNT(&its), 1);
+		CPU_AND(&its, &its, &allowed);
+		assert_int_equal(CPU_COUNT(&its), 1);
+	}
+}
+
 static void both_ways_at_once(void **state)
 {
 	uint64_t sum = 0;
@@ -227,6 +246,7 @@ int main(void)
 		TEST(a_port_without_memory_does_not_keep_the_thread_awake),
 		TEST(a_sleeping_thread_hears_of_changes),
 		TEST(a_broken_ring_hears_calls_and_waits),
+		TEST(a_pinned_thread_stays_where_it_is),
 		TEST(both_ways_at_once),
 	};
 

@@ -45,6 +45,7 @@ static const struct row { const char *name; size_t offset; uint32_t min, max; } 
 	{ OFFSET(live.multicast_control), 0, 1 },
 	{ OFFSET(live.xdp_headroom), 0, 2048 },
 	{ OFFSET(fresh), 0, 1 },
+	{ OFFSET(pin), 0, 1 },
 	{ OFFSET(queues[0].tx_port), 1, 0x1ffff },
 	{ OFFSET(queues[0].rx_port), 1, 0x1ffff },
 	{ OFFSET(queues[1].tx_port), 1, 0x1ffff },

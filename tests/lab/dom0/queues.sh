@@ -161,7 +161,7 @@ detects_reordering() {
 }
 
 start_nodes && modprobe sch_netem || exit 1
-if [ "$BACKEND" = unetback ]; then start_backend --queues=4; else start_backend; fi || exit 1
+if [ "$BACKEND" = unetback ]; then start_backend --queues=4 --pin-queues=yes; else start_backend; fi || exit 1
 iperf3 -s -D
 for number in $QUEUES; do with_queues "$number"; done
 check "dom0's kernel log is quiet" quiet_dom0
