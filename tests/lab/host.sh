@@ -1,6 +1,6 @@
 # shellcheck shell=bash disable=SC2034,SC2154 # the commands use lab_options and set here
 # What the commands of this folder (demo, bench, profile, smoke, endurance,
-# queues, soak) have in common on the
+# queues, life, soak) have in common on the
 # host.  They set here=FOLDER_OF_THIS and call, in this order:
 #   lab_option FLAG      for each option that getopts finds in "$lab_options..."
 #   lab_run SCRIPT NAME=VALUE...    runs dom0/SCRIPT; replaces the shell
