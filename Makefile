@@ -40,7 +40,7 @@ CFLAGS := -std=gnu11 -Wall -Wextra -Werror -fPIC -pthread -D_GNU_SOURCE -DUNETBA
 quiet = $(if $(V),,@printf '  %-4s %s\n' '$(1)' '$@' && )
 LIBS_XEN := -lxengnttab -lxenevtchn -lxenstore -lxentoolcore
 
-.PHONY: all help deps check check-unit check-sim check-system check-lab lint demo demo-sim bench \
+.PHONY: all help deps check check-unit check-sim check-conformance check-system check-lab lint demo demo-sim bench \
 	fuzz install clean programs tests
 all: programs
 
@@ -51,6 +51,7 @@ help:
 ## make check         all tests; the last line is `N passed, N failed`
 ## make check-unit    unit tests, under ASan + UBSan and under TSan
 ## make check-sim     life cycles and hostile guests in the simulator, no Xen needed
+## make check-conformance  every frontend there is, as a model: a line a profile
 ## make check-system  TAP, daemon manners and OVS in network namespaces
 ## make check-lab     real Xen, real guests (QEMU emulation)
 ## make lint          include rules, sizes, shellcheck, man pages
@@ -190,6 +191,8 @@ SIM_simfront     := simfront simfront_tap simfront_offload $(SIM_NETFRONT)
 SIM_simstore     := simstore
 SIM_gnttab       := gnttab gnttab_copy gntshr client
 SIM_evtchn       := evtchn client
+CONFORMANCE_TESTS := $(patsubst tests/conformance/%.c,%,$(wildcard tests/conformance/test_*.c))
+CONFORMANCE      := profile life stack traffic scene
 SIM_harness      := simtest simback simvif echo_backend $(SIM_NETFRONT)
 
 define simulator
@@ -210,12 +213,22 @@ build/$(1)/tests/sim/test_hostile: build/$(1)/tests/sim/hostile.o
 build/$(1)/tests/sim/test_%: build/$(1)/tests/sim/test_%.o $(SIM_harness:%=build/$(1)/tests/sim/%.o) \
 		build/$(1)/tests/sim/lib/libxengnttab.so.1 build/$(1)/tests/sim/lib/libxenevtchn.so.1
 	$$(call quiet,LD)$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$^ -Wl,-rpath,'$$$$ORIGIN/lib' -lcmocka -lxenstore
+build/$(1)/tests/conformance/test_%: build/$(1)/tests/conformance/test_%.o \
+		$(CONFORMANCE:%=build/$(1)/tests/conformance/%.o) $(SIM_harness:%=build/$(1)/tests/sim/%.o) \
+		build/$(1)/tests/sim/simfront_tap.o build/$(1)/tests/sim/simfront_offload.o \
+		build/$(1)/tests/sim/lib/libxengnttab.so.1 build/$(1)/tests/sim/lib/libxenevtchn.so.1
+	$$(call quiet,LD)$(CC_$(1)) $(CFLAGS) $(CFLAGS_$(1)) $(LDFLAGS) -o $$@ $$(filter %.o,$$^) \
+		$$(filter %.so.1,$$^) -Wl,-rpath,'$$$$ORIGIN/../sim/lib' -lcmocka -lxenstore
 simulator-$(1): $(addprefix build/$(1)/tests/sim/,$(SIM_PROGRAMS) $(SIM_LIBS))
 endef
 $(foreach v,$(VARIANTS),$(eval $(call simulator,$(v))))
 .PHONY: $(VARIANTS:%=simulator-%)
 
 check check-sim: $(PROGRAMS:%=build/asan/%) simulator-release simulator-clang simulator-asan $(SIM_TESTS:%=build/asan/tests/sim/%)
+check check-conformance: $(PROGRAMS:%=build/asan/%) simulator-release simulator-asan \
+		$(CONFORMANCE_TESTS:%=build/asan/tests/conformance/%)
+check-conformance: programs | build/deps-check
+	tests/run conformance
 demo-sim bench: simulator-release
 check-sim: programs | build/deps-check
 	tests/run sim
@@ -233,7 +246,7 @@ lint: | build/deps-check
 	tests/run lint
 check: programs $(PROGRAMS:%=build/clang/%) $(PROGRAMS:%=build/asan/%) $(SYSTEM_TESTS) \
 		$(UNIT_TESTS:%=build/asan/tests/unit/%) $(UNIT_TESTS:%=build/tsan/tests/unit/%) | build/deps-check
-	tests/run lint unit sim system lab
+	tests/run lint unit sim conformance system lab
 
 demo: programs
 	tests/lab/demo

@@ -80,6 +80,7 @@ struct netfront_config {
 	uint32_t xdp_headroom;		/* wanted; 0: none */
 	bool control_ring;		/* make one, if the backend can */
 	bool any_order;			/* tx responses may come in any order, as netif.h allows */
+	bool driven;			/* the owner negotiates: states are watched, not answered */
 	struct netfront_key override[8];
 	struct netfront_hooks hooks;
 };
@@ -174,6 +175,10 @@ bool netfront_close(struct netfront *fe, int timeout);
 bool netfront_reconfigure(struct netfront *fe, uint32_t xdp_headroom, int timeout);
 bool netfront_reopen(struct netfront *fe);	/* Initialising again, as after kexec */
 int netfront_set_state(struct netfront *fe, enum xenbus_state state);
+/* For an owner who negotiates (config.driven): reads what the backend offers and makes rings for it, or
+ * -1; takes them away again. */
+int netfront_prepare(struct netfront *fe);
+void netfront_rings_free(struct netfront *fe);
 
 /* tx, on queue fe->tx_queue: the pages the next frame will be sent from, in order, NETFRONT_SLOTS of a page each (less
  * if the ring is nearly full: see room), then its first @frame->length bytes are sent.  False
@@ -211,7 +216,6 @@ void netfront_violation(struct netfront *fe, const char *format, ...)
 int netfront_control_create(struct netfront *fe);
 void netfront_control_free(struct netfront *fe);
 int netfront_rings_create(struct netfront *fe);
-void netfront_rings_free(struct netfront *fe);
 bool netfront_tx_poll(struct netfront_queue *queue);
 bool netfront_rx_poll(struct netfront_queue *queue);
 void netfront_rx_fill(struct netfront_queue *queue);

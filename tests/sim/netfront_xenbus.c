@@ -174,10 +174,15 @@ int netfront_set_state(struct netfront *fe, enum xenbus_state state)
 	return write_number(fe, XBT_NULL, "state", state) ? 0 : -1;
 }
 
-static void connect_backend(struct netfront *fe)
+int netfront_prepare(struct netfront *fe)
 {
 	read_features(fe);
-	if (netfront_rings_create(fe) != 0 || !write_keys(fe)) {
+	return netfront_rings_create(fe);
+}
+
+static void connect_backend(struct netfront *fe)
+{
+	if (netfront_prepare(fe) != 0 || !write_keys(fe)) {
 		fprintf(stderr, "netfront: cannot connect: %s\n", strerror(errno));
 		return;
 	}
@@ -189,6 +194,8 @@ static void connect_backend(struct netfront *fe)
 static void backend_changed(struct netfront *fe, enum xenbus_state state)
 {
 	fe->backend_state = state;
+	if (fe->config.driven)
+		return;
 	switch (state) {
 	case XenbusStateInitWait:
 		if (fe->state == XenbusStateInitialising)

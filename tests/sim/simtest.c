@@ -32,8 +32,9 @@ static void find_programs(void)
 	ssize_t length = readlink("/proc/self/exe", beside, sizeof beside - 1);
 
 	beside[length > 0 ? length : 0] = '\0';
-	if (strrchr(beside, '/'))
+	for (int i = 0; i < 2 && strrchr(beside, '/'); i++)
 		*strrchr(beside, '/') = '\0';
+	strncat(beside, "/sim", sizeof beside - strlen(beside) - 1);
 }
 
 static void set_folder(void)

@@ -1,6 +1,6 @@
 /* simtest.h - a world for C tests: simxen, xenstored, and what is left at the end
  *
- * Programs are looked for beside the test's own binary, as the Makefile lays them out.  Include
+ * Programs are looked for in the folder sim beside the test's own, as the Makefile lays them out.  Include
  * this first. */
 #ifndef TESTS_SIM_SIMTEST_H
 #define TESTS_SIM_SIMTEST_H

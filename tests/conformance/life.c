@@ -1,0 +1,230 @@
+/* life.c - negotiation as a profile has it; see life.h
+ *
+ * Waits are timed from the frontend's write to the moment it sees the backend's answer: that is how
+ * long Windows, which waits at DISPATCH level, keeps a CPU of the guest spinning. */
+#include "life.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int64_t life_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+void life_configure(const struct profile *profile, struct netfront_config *config)
+{
+	config->driven = true;
+	config->queues = profile->queues;
+	config->rx_requests = profile->rx_requests;
+	config->single_event = profile->single_event || !profile_writes(profile, "rings");
+	config->no_sg = !profile_writes(profile, "feature-sg=1");
+	config->no_gso4 = !profile_writes(profile, "feature-gso-tcpv4=1");
+	config->no_gso6 = !profile_writes(profile, "feature-gso-tcpv6=1");
+	config->no_csum4 = profile_writes(profile, "feature-no-csum-offload=1");
+	config->no_csum6 = !profile_writes(profile, "feature-ipv6-csum-offload=1");
+	config->no_rx_notify = !profile_writes(profile, "feature-rx-notify=1");
+	config->first_index = UINT32_MAX - 100;		/* no driver's, but it must not matter */
+}
+
+/* --- keys ------------------------------------------------------------------------------------- */
+
+static bool write_text(struct life *life, xs_transaction_t t, const char *name, const char *value)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "%s/%s", life->fe->path, name);
+	return xs_write(life->fe->xs, t, path, value, (unsigned int)strlen(value));
+}
+
+static bool write_number(struct life *life, xs_transaction_t t, const char *name, uint32_t value)
+{
+	char text[16];
+
+	snprintf(text, sizeof text, "%u", value);
+	return write_text(life, t, name, text);
+}
+
+static bool write_ring(struct life *life, xs_transaction_t t, const char *folder,
+		       const struct netfront_queue *queue)
+{
+	const struct { const char *name; uint32_t value; bool there; } keys[] = {
+		{ "tx-ring-ref", queue->tx.ref, true },
+		{ "rx-ring-ref", queue->rx.ref, true },
+		{ "event-channel-tx", queue->tx.port, life->fe->split },
+		{ "event-channel-rx", queue->rx.port, life->fe->split },
+		{ "event-channel", queue->tx.port, !life->fe->split },
+	};
+	char name[64];
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		snprintf(name, sizeof name, "%s%s", folder, keys[i].name);
+		if (keys[i].there && !write_number(life, t, name, keys[i].value))
+			return false;
+	}
+	return true;
+}
+
+static bool write_rings(struct life *life, xs_transaction_t t)
+{
+	struct netfront *fe = life->fe;
+	char folder[24];
+
+	if (fe->queue_count == 1)
+		return write_ring(life, t, "", &fe->queues[0]);
+	for (uint32_t i = 0; i < fe->queue_count; i++) {
+		snprintf(folder, sizeof folder, "queue-%u/", i);
+		if (!write_ring(life, t, folder, &fe->queues[i]))
+			return false;
+	}
+	return true;
+}
+
+/* @word of profile->keys, which is changed. */
+static bool write_word(struct life *life, xs_transaction_t t, char *word)
+{
+	const struct netfront *fe = life->fe;
+	char *equals = strchr(word, '=');
+
+	if (equals) {
+		*equals = '\0';
+		return write_text(life, t, word, equals + 1);
+	}
+	if (strcmp(word, "rings") == 0)
+		return write_rings(life, t);
+	if (strcmp(word, "multi-queue-num-queues") == 0)
+		return fe->queue_count == 1 || write_number(life, t, word, fe->queue_count);
+	if (strcmp(word, "tx-ring-ref") == 0)
+		return write_number(life, t, word, fe->queues[0].tx.ref);
+	if (strcmp(word, "rx-ring-ref") == 0)
+		return write_number(life, t, word, fe->queues[0].rx.ref);
+	assert_string_equal(word, "event-channel");
+	return write_number(life, t, word, fe->queues[0].tx.port);
+}
+
+static bool write_words(struct life *life, xs_transaction_t t)
+{
+	char keys[512], *rest = keys, *word;
+
+	assert_true(strlen(life->profile->keys) < sizeof keys);
+	strcpy(keys, life->profile->keys);
+	while ((word = strtok_r(rest, " ", &rest)))
+		if (!write_word(life, t, word))
+			return false;
+	return life->profile->write != WRITE_WITH_STATE ||
+	       write_number(life, t, "state", XenbusStateConnected);
+}
+
+static void write_keys(struct life *life)
+{
+	struct xs_handle *xs = life->fe->xs;
+
+	if (life->profile->write == WRITE_SINGLY) {
+		assert_true(write_words(life, XBT_NULL));
+		return;
+	}
+	for (;;) {
+		xs_transaction_t t = xs_transaction_start(xs);
+
+		assert_true(t != XBT_NULL);
+		assert_true(write_words(life, t));
+		if (xs_transaction_end(xs, t, false))
+			return;
+		assert_int_equal(errno, EAGAIN);
+	}
+}
+
+/* --- states ----------------------------------------------------------------------------------- */
+
+static void keep_longest(struct life *life, int64_t took)
+{
+	static const char *const names[] = { "Unknown", "Initialising", "InitWait", "Initialised",
+					     "Connected", "Closing", "Closed" };
+
+	if (took <= life->longest_ns)
+		return;
+	life->longest_ns = took;
+	life->longest_for = names[life->fe->backend_state % 7];
+}
+
+/* Until the backend's state is in @set. */
+static void await(struct life *life, unsigned int set)
+{
+	int64_t began = life_now(), took = 0;
+
+	while (!(set & 1u << life->fe->backend_state)) {
+		life->serve(life->context, 1);
+		took = life_now() - began;
+		if (took > LIFE_PATIENCE * 1000000LL)
+			fail_msg("%s: the backend is in state %d, not in one of %#x", life->profile->name,
+				 (int)life->fe->backend_state, set);
+	}
+	keep_longest(life, took);
+}
+
+static void walk(struct life *life, const struct profile_step steps[PROFILE_STEPS])
+{
+	for (int i = 0; i < PROFILE_STEPS && (steps[i].write || steps[i].until); i++) {
+		if (steps[i].write)
+			assert_int_equal(netfront_set_state(life->fe, steps[i].write), 0);
+		if (steps[i].until)
+			await(life, steps[i].until);
+	}
+}
+
+static void post(struct life *life, enum profile_post when)
+{
+	if (life->profile->post != when)
+		return;
+	life->fe->frozen_rx = false;
+	netfront_rx_refill(life->fe);
+}
+
+bool life_connect(struct life *life)
+{
+	struct netfront *fe = life->fe;
+
+	walk(life, life->profile->open);
+	fe->frozen_rx = true;
+	assert_int_equal(netfront_prepare(fe), 0);
+	post(life, POST_BEFORE_KEYS);
+	write_keys(life);
+	if (life->profile->write == WRITE_WITH_STATE)
+		fe->state = XenbusStateConnected;
+	else
+		assert_int_equal(netfront_set_state(fe, XenbusStateConnected), 0);
+	post(life, POST_AFTER_KEYS);
+	await(life, IN(Connected) | IN(Closing) | IN(Closed));
+	life->connected = fe->backend_state == XenbusStateConnected;
+	post(life, POST_ONCE_CONNECTED);
+	if (life->connected && life->profile->up)
+		life->profile->up(fe);
+	return life->connected;
+}
+
+static void end(struct life *life, const struct profile_step steps[PROFILE_STEPS])
+{
+	struct netfront *fe = life->fe;
+
+	life->connected = false;
+	for (uint32_t i = 0; life->profile->ports_first && i < fe->queue_count; i++)
+		simguest_port_close(fe->guest, fe->queues[i].tx.port);
+	walk(life, steps);
+	netfront_rings_free(fe);
+}
+
+void life_close(struct life *life)
+{
+	end(life, life->profile->close);
+}
+
+void life_follow(struct life *life)
+{
+	end(life, life->profile->detached);
+}

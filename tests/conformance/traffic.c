@@ -1,0 +1,261 @@
+/* traffic.c - streams and datagrams that are checked where they come out; see traffic.h
+ *
+ * Bytes follow from their place in the stream or from the datagram's number.  No more than a window of
+ * datagrams is under way, less than any queue on the way holds, so that each one must arrive. */
+#include "traffic.h"
+
+#include <errno.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#define PATTERN 65521u			/* prime: no multiple of a page or of a segment */
+#define CHUNK 65536u
+#define PATIENCE_NS (20 * 1000000000LL)	/* without any progress */
+#define WINDOW 64u
+#define TCP_PORT 5201
+#define UDP_PORT 5202
+
+static uint8_t pattern[PATTERN + CHUNK];
+
+static void fill_pattern(void)
+{
+	uint32_t state = 1;
+
+	if (pattern[1])
+		return;
+	for (uint32_t i = 0; i < sizeof pattern; i++) {
+		state = state * 1664525 + 1013904223;
+		pattern[i] = i < PATTERN ? (uint8_t)(state >> 24) | 1 : pattern[i - PATTERN];
+	}
+}
+
+static bool is_pattern(const uint8_t *bytes, uint64_t at, size_t length)
+{
+	return memcmp(bytes, pattern + at % PATTERN, length) == 0;
+}
+
+/* --- TCP -------------------------------------------------------------------------------------- */
+
+struct stream {
+	bool from_guest, ended;
+	int listener, sender, receiver;		/* -1: not there yet */
+	uint64_t total, sent, received;
+	int64_t last;				/* when bytes came last */
+};
+
+static void stream_open(struct stream *stream, const struct stack *stack, int family, uint64_t bytes,
+			bool from_guest)
+{
+	struct sockaddr_storage address;
+	socklen_t size = stack_address(stack, !from_guest, family, TCP_PORT, &address);
+
+	*stream = (struct stream){ .from_guest = from_guest, .receiver = -1, .total = bytes,
+				   .last = life_now() };
+	stream->listener = stack_socket(stack, !from_guest, family, SOCK_STREAM);
+	assert_int_equal(bind(stream->listener, (struct sockaddr *)&address, size), 0);
+	assert_int_equal(listen(stream->listener, 1), 0);
+	stream->sender = stack_socket(stack, from_guest, family, SOCK_STREAM);
+	if (connect(stream->sender, (struct sockaddr *)&address, size) != 0)
+		assert_int_equal(errno, EINPROGRESS);
+}
+
+static void stream_send(struct stream *stream)
+{
+	while (stream->sent < stream->total) {
+		uint64_t left = stream->total - stream->sent;
+		ssize_t done = send(stream->sender, pattern + stream->sent % PATTERN,
+				    left < CHUNK ? left : CHUNK, MSG_NOSIGNAL);
+
+		if (done <= 0)
+			return;
+		stream->sent += (uint64_t)done;
+		if (stream->sent == stream->total)
+			shutdown(stream->sender, SHUT_WR);
+	}
+}
+
+static void stream_receive(struct stream *stream, struct traffic *sums)
+{
+	static uint8_t bytes[CHUNK];
+	ssize_t got;
+
+	while ((got = recv(stream->receiver, bytes, sizeof bytes, 0)) > 0) {
+		int64_t now = life_now();
+
+		if (!is_pattern(bytes, stream->received, (size_t)got))
+			sums->spoiled++;
+		stream->received += (uint64_t)got;
+		if (now - stream->last > sums->stall_ns)
+			sums->stall_ns = now - stream->last;
+		stream->last = now;
+	}
+	stream->ended = got == 0 || (errno != EAGAIN && errno != EINTR);
+}
+
+static void stream_serve(struct stream *stream, struct traffic *sums)
+{
+	if (stream->receiver < 0)
+		stream->receiver = accept4(stream->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	stream_send(stream);
+	if (stream->receiver >= 0 && !stream->ended)
+		stream_receive(stream, sums);
+}
+
+static nfds_t stream_fds(const struct stream *stream, struct pollfd fds[2])
+{
+	nfds_t count = 0;
+
+	if (stream->sent < stream->total)
+		fds[count++] = (struct pollfd){ stream->sender, POLLOUT, 0 };
+	if (!stream->ended)
+		fds[count++] = (struct pollfd){ stream->receiver < 0 ? stream->listener :
+						stream->receiver, POLLIN, 0 };
+	return count;
+}
+
+static void stream_close(struct stream *stream, struct traffic *sums)
+{
+	struct tcp_info info = { 0 };
+	socklen_t size = sizeof info;
+
+	if (getsockopt(stream->sender, IPPROTO_TCP, TCP_INFO, &info, &size) == 0)
+		sums->retransmits += info.tcpi_total_retrans;
+	sums->streams++;
+	sums->bytes += stream->received;
+	if (stream->received != stream->total)
+		sums->unfinished++;
+	/* The sender last: whoever closes first keeps the port for a minute. */
+	if (stream->receiver >= 0)
+		close(stream->receiver);
+	close(stream->listener);
+	close(stream->sender);
+}
+
+void traffic_tcp(struct traffic *sums, const struct stack *stack, int family, uint64_t bytes,
+		 void (*serve)(void *context, struct pollfd *more, nfds_t count, int ms), void *context)
+{
+	struct stream streams[2];
+	struct pollfd fds[4];
+	int64_t began = life_now();
+
+	fill_pattern();
+	for (int i = 0; i < 2; i++)
+		stream_open(&streams[i], stack, family, bytes, i == 0);
+	while (!streams[0].ended || !streams[1].ended) {
+		nfds_t count = 0;
+
+		for (int i = 0; i < 2; i++) {
+			stream_serve(&streams[i], sums);
+			count += stream_fds(&streams[i], fds + count);
+		}
+		if (life_now() - streams[0].last > PATIENCE_NS && life_now() - streams[1].last > PATIENCE_NS)
+			break;
+		serve(context, fds, count, 10);
+	}
+	sums->took_ns = life_now() - began;
+	for (int i = 0; i < 2; i++)
+		stream_close(&streams[i], sums);
+}
+
+/* --- UDP -------------------------------------------------------------------------------------- */
+
+struct flow {
+	int sender, receiver;
+	uint32_t total, sent, received, newest;
+	int64_t last;
+};
+
+#define SHORTEST 18u			/* a frame of 60 bytes */
+#define LONGEST 1452u			/* of an MTU of 1500 over IPv6 */
+
+static uint32_t length_of(uint32_t number)
+{
+	return SHORTEST + number * 37 % (LONGEST - SHORTEST + 1);
+}
+
+static void flow_open(struct flow *flow, const struct stack *stack, int family, uint32_t datagrams,
+		      bool from_guest)
+{
+	struct sockaddr_storage address;
+	socklen_t size = stack_address(stack, !from_guest, family, UDP_PORT, &address);
+
+	*flow = (struct flow){ .total = datagrams, .last = life_now() };
+	flow->receiver = stack_socket(stack, !from_guest, family, SOCK_DGRAM);
+	assert_int_equal(bind(flow->receiver, (struct sockaddr *)&address, size), 0);
+	flow->sender = stack_socket(stack, from_guest, family, SOCK_DGRAM);
+	assert_int_equal(connect(flow->sender, (struct sockaddr *)&address, size), 0);
+}
+
+/* Numbers count from 1. */
+static void flow_send(struct flow *flow)
+{
+	uint8_t bytes[LONGEST];
+
+	while (flow->sent < flow->total && flow->sent - flow->received < WINDOW) {
+		uint32_t number = flow->sent + 1, length = length_of(number);
+
+		memcpy(bytes, pattern + number % PATTERN, length);
+		memcpy(bytes, &number, sizeof number);
+		if (send(flow->sender, bytes, length, 0) < 0)
+			return;
+		flow->sent++;
+	}
+}
+
+static void flow_receive(struct flow *flow, struct traffic *sums)
+{
+	uint8_t bytes[LONGEST + 1];
+	uint32_t number;
+	ssize_t got;
+
+	while ((got = recv(flow->receiver, bytes, sizeof bytes, 0)) > 0) {
+		memcpy(&number, bytes, sizeof number);
+		if (got < (ssize_t)SHORTEST || (uint32_t)got != length_of(number) ||
+		    !is_pattern(bytes + sizeof number, number + sizeof number,
+				(size_t)got - sizeof number))
+			sums->spoiled++;
+		sums->reordered += number < flow->newest;
+		if (number > flow->newest)
+			flow->newest = number;
+		flow->received++;
+		flow->last = life_now();
+	}
+}
+
+static bool flow_waits(const struct flow *flow)
+{
+	return flow->received < flow->total && life_now() - flow->last < PATIENCE_NS;
+}
+
+static void flow_close(struct flow *flow, struct traffic *sums)
+{
+	sums->datagrams += flow->total;
+	sums->lost += flow->total - flow->received;
+	close(flow->sender);
+	close(flow->receiver);
+}
+
+void traffic_udp(struct traffic *sums, const struct stack *stack, int family, uint32_t datagrams,
+		 void (*serve)(void *context, struct pollfd *more, nfds_t count, int ms), void *context)
+{
+	struct flow flows[2];
+	struct pollfd fds[2];
+
+	fill_pattern();
+	for (int i = 0; i < 2; i++) {
+		flow_open(&flows[i], stack, family, datagrams, i == 0);
+		fds[i] = (struct pollfd){ flows[i].receiver, POLLIN, 0 };
+	}
+	while (flow_waits(&flows[0]) || flow_waits(&flows[1])) {
+		for (int i = 0; i < 2; i++) {
+			flow_send(&flows[i]);
+			flow_receive(&flows[i], sums);
+		}
+		serve(context, fds, 2, 10);
+	}
+	for (int i = 0; i < 2; i++)
+		flow_close(&flows[i], sums);
+}

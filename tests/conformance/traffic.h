@@ -1,0 +1,26 @@
+/* traffic.h - TCP and UDP between a guest and the host, both ways at once, every byte checked
+ *
+ * One owner thread; what waits serves the stack. */
+#ifndef TESTS_CONFORMANCE_TRAFFIC_H
+#define TESTS_CONFORMANCE_TRAFFIC_H
+
+#include "stack.h"
+
+struct traffic {		/* sums over all runs; zeroed by its owner */
+	uint64_t streams, bytes;		/* TCP, received */
+	uint64_t datagrams, lost, reordered;	/* UDP: sent, not received, received behind a newer one */
+	uint64_t spoiled;			/* bytes or datagrams other than they were sent */
+	uint64_t unfinished;			/* streams that did not end in time */
+	uint32_t retransmits;			/* TCP segments, of both ends, as their stacks count */
+	int64_t stall_ns;			/* the longest time in which a stream did not get on */
+	int64_t took_ns;			/* of the last run */
+};
+
+/* @bytes each way in a stream each, at once. */
+void traffic_tcp(struct traffic *sums, const struct stack *stack, int family, uint64_t bytes,
+		 void (*serve)(void *context, struct pollfd *more, nfds_t count, int ms), void *context);
+/* @datagrams each way of many lengths, numbered. */
+void traffic_udp(struct traffic *sums, const struct stack *stack, int family, uint32_t datagrams,
+		 void (*serve)(void *context, struct pollfd *more, nfds_t count, int ms), void *context);
+
+#endif
