@@ -41,6 +41,12 @@ static bool has_entries(const struct guest *guest)
 	return false;
 }
 
+/* Worth a process. */
+static bool is_wanted(const struct guest *guest)
+{
+	return guest->expected || has_entries(guest);
+}
+
 /* Sealed in its size: an instance that cut it short would kill us by SIGBUS. */
 static int make_state(struct guest *guest)
 {
@@ -147,6 +153,7 @@ static void after_death(struct supervisor *supervisor, struct guest *guest, stru
 		if (entry->used && !entry->wanted)
 			supervisor_drop_entry(supervisor, guest, entry);
 	}
+	guest->expected = false;
 	if (has_entries(guest) && !guest->ending)
 		plan_restart(guest, now);
 	else if (!guest->ending || !in_order)
@@ -176,7 +183,7 @@ static void converse(struct supervisor *supervisor, struct guest *guest, struct 
 	unanswered = supervisor_unanswered(guest, now);
 	if (unanswered)
 		condemn(guest, unanswered, now);
-	if (has_entries(guest)) {
+	if (is_wanted(guest)) {
 		guest->idle_until.ns = 0;
 	} else if (guest->idle_until.ns == 0) {
 		guest->idle_until = mono_add_ms(now, SUPERVISOR_IDLE_MS);
@@ -194,7 +201,7 @@ static void run_guest(struct supervisor *supervisor, struct guest *guest, struct
 		converse(supervisor, guest, now);
 	if (process->pid > 0 && instance_process_reaped(process, now))
 		after_death(supervisor, guest, now);
-	if (process->pid == 0 && has_entries(guest) && now.ns >= guest->restart_at.ns) {
+	if (process->pid == 0 && is_wanted(guest) && now.ns >= guest->restart_at.ns) {
 		start(supervisor, guest, now);
 		if (process->pid > 0)
 			supervisor_tell(supervisor, guest, now);
@@ -247,7 +254,7 @@ void supervisor_wait(struct supervisor *supervisor, void (*wait_fd)(int fd, shor
 	for (const struct guest *guest = supervisor->guests; guest; guest = guest->next) {
 		if (guest->process.pid > 0)
 			wait_for_process(guest, wait_fd, wait_until);
-		else if (has_entries(guest))
+		else if (is_wanted(guest))
 			wait_until(guest->restart_at);
 	}
 }
@@ -275,6 +282,19 @@ static struct entry *free_entry(struct guest *guest, uint32_t handle, uint32_t *
 	return best;
 }
 
+void supervisor_expect(struct supervisor *supervisor, uint16_t domid)
+{
+	struct guest *guest = find_guest(supervisor, domid);
+	char why[128];
+
+	if (!guest)
+		guest = add_guest(supervisor, domid, why, sizeof why);
+	if (!guest)		/* said when a vif connects */
+		return;
+	guest->gone = false;
+	guest->expected = true;
+}
+
 int supervisor_connect(struct supervisor *supervisor, const struct vif_config *config,
 		       const int *port_fds, char *why, size_t size)
 {
@@ -294,7 +314,7 @@ int supervisor_connect(struct supervisor *supervisor, const struct vif_config *c
 	}
 	*entry = (struct entry){ .used = true, .wanted = true, .config = *config };
 	entry->config.slot = slot;
-	guest->gone = false;
+	guest->gone = guest->expected = false;
 	entry->port_fd_count = port_fds ? (int)config->queue_count : 0;
 	if (port_fds)
 		memcpy(entry->port_fds, port_fds, config->queue_count * sizeof *port_fds);
@@ -335,6 +355,7 @@ void supervisor_guest_gone(struct supervisor *supervisor, uint16_t domid)
 	if (!guest)
 		return;
 	guest->gone = true;
+	guest->expected = false;
 	if (!has_entries(guest))
 		guest->idle_until.ns = 1;	/* long ago */
 }

@@ -1,6 +1,6 @@
 /* supervisor.h - the instances: one process a guest
  *
- * Starts a guest's instance with its first vif, passes vifs to it, hears what became of them, ends it
+ * Starts a guest's instance when its first vif is expected to connect, passes vifs to it, hears what became of them, ends it
  * with its last vif, and starts it again when it dies: at once the first time, then after a pause that
  * doubles from 1 s to 30 s and is forgotten after a minute of peace.  Grants and event channels stay
  * with the guest meanwhile, so a restart needs nothing from XenStore.
@@ -53,6 +53,10 @@ void supervisor_destroy(struct supervisor *supervisor);
  * -errno with the reason in @why and no answer to come. */
 int supervisor_connect(struct supervisor *supervisor, const struct vif_config *config,
 		       const int *port_fds, char *why, size_t why_size);
+/* A vif of @guest's is about to be asked for: its process starts now, so that the guest, which perhaps
+ * spins until we are connected (Windows), does not wait for that.  It stays until a vif has connected
+ * and gone, or the guest is gone; one that ends meanwhile is started again for a vif only. */
+void supervisor_expect(struct supervisor *supervisor, uint16_t guest);
 /* Changes the live part of a vif that was asked to be connected, at once and in later instances; not
  * answered. */
 void supervisor_update(struct supervisor *supervisor, uint16_t guest, uint32_t handle,
@@ -61,7 +65,7 @@ void supervisor_update(struct supervisor *supervisor, uint16_t guest, uint32_t h
  * before this returns. */
 void supervisor_disconnect(struct supervisor *supervisor, uint16_t guest, uint32_t handle);
 /* The guest has no more vifs: its instance need not wait for another, and all about it is forgotten.
- * To be called once for each guest that was connected. */
+ * To be called once for each guest that was expected or connected. */
 void supervisor_guest_gone(struct supervisor *supervisor, uint16_t guest);
 
 /* Serves messages and deaths; call once a loop.  wait() registers what it waits for. */
@@ -70,12 +74,12 @@ void supervisor_wait(struct supervisor *supervisor, void (*wait_fd)(int fd, shor
 		     void (*wait_until)(struct mono when));
 
 struct supervisor_guest_info {
-	pid_t pid;			/* 0: none runs at the moment, as when no vif is connected */
+	pid_t pid;			/* 0: none runs at the moment, as when no vif is expected */
 	uint32_t restarts;
 	const struct vif_state *state;	/* of the vif asked for; NULL if it was never connected */
 	const char *last_end;		/* why the last instance ended, "" if none did */
 };
-/* False if that guest never connected a vif. */
+/* False if no vif of that guest's was ever expected or connected. */
 bool supervisor_info(const struct supervisor *supervisor, uint16_t guest, uint32_t handle,
 		     struct supervisor_guest_info *info);
 

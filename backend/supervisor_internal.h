@@ -26,6 +26,7 @@ struct guest {
 	uint16_t domid;
 	struct instance_process process;
 	bool gone;			/* it has no vifs any more: nobody will ask for counters */
+	bool expected;			/* a vif is about to come, none has yet */
 	bool ending;			/* its channel was closed on purpose */
 	const char *fault;		/* why we killed it, or NULL */
 	struct guest_state *state;	/* mapped read-only */

@@ -1,8 +1,8 @@
 /* vif.c - finds vifs and sends each what concerns it; see vif.h
  *
  * One watch on backend/vif sees all entries come, change and go; one watch a vif sees its frontend's
- * state.  Events carry no news beyond "look here", so any number of them is one mark; the first after a
- * silence is taken at once, the next ones together a moment later. */
+ * state.  Events carry no news beyond "look here", so any number of them is one mark.  They are taken as
+ * they come, because a guest may spin until we have answered; only a storm is taken in portions. */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
@@ -16,14 +16,17 @@
 #define BACKEND_TOKEN "backend"
 #define VIFS_MAX 4096		/* entries that one unetbackd keeps; the toolstack makes them */
 #define EVENTS_A_TURN 4096
-#define EVENTS_PAUSE_MS 5	/* a storm wakes us so often and no oftener */
+#define EVENTS_BURST 64		/* turns with events after which it is a storm, */
+#define EVENTS_PAUSE_MS 5	/* which wakes us so often and no oftener */
 #define REOPEN_MS 1000
 #define DOMID_MAX  0x7fef	/* below DOMID_FIRST_RESERVED */
 #define HANDLE_MAX 65535
 #define TOKEN_FORMAT "%u/%u"
 
-/* A vif that keeps changing is looked at at once LOOK_BURST times, and then at a slower pace: what a
- * guest costs by rewriting its keys is bounded, and a life cycle (a dozen looks) never waits. */
+/* A vif that keeps changing is looked at at once LOOK_EAGER times, up to LOOK_BURST with a short pause
+ * between, and then at a slow pace: what a guest costs by rewriting its keys is bounded, and a life cycle
+ * (two dozen looks, half of them at what we wrote ourselves) never waits. */
+#define LOOK_EAGER   40
 #define LOOK_BURST   60
 #define LOOK_SLOW_MS 100
 
@@ -191,6 +194,28 @@ static void frontend_event(struct vifs *vifs, const char *token)
 		vif->marked = true;
 }
 
+/* What was done @times lately, one of which is forgotten every @ms, is done again. */
+static uint32_t once_more(uint32_t times, struct mono *since, struct mono now, int64_t ms)
+{
+	int64_t forgotten = mono_ms_between(*since, now) / ms;
+
+	if (forgotten > 0) {
+		times = forgotten >= times ? 0 : times - (uint32_t)forgotten;
+		*since = now;
+	}
+	return times + 1;
+}
+
+static void pause_if_storm(struct vifs *vifs, struct mono now)
+{
+	vifs->takes = once_more(vifs->takes, &vifs->takes_since, now, EVENTS_PAUSE_MS);
+	vifs->busy = vifs->takes >= EVENTS_BURST;
+	if (!vifs->busy)
+		return;
+	vifs->takes = EVENTS_BURST;
+	vifs->next_take = mono_add_ms(now, EVENTS_PAUSE_MS);
+}
+
 static int take_events(struct vifs *vifs, struct mono now)
 {
 	char path[XENSTORE_PATH], token[XENSTORE_TOKEN];
@@ -208,8 +233,9 @@ static int take_events(struct vifs *vifs, struct mono now)
 		else
 			frontend_event(vifs, token);
 	}
-	vifs->busy = taken > 0;
-	vifs->next_take = mono_add_ms(now, EVENTS_PAUSE_MS);
+	vifs->busy = false;
+	if (taken > 0)
+		pause_if_storm(vifs, now);
 	return got < 0 ? got : 0;
 }
 
@@ -247,15 +273,13 @@ static void remove_vif(struct vifs *vifs, struct vif **link)
 
 static int64_t pause_after_look(struct vif *vif, struct mono now)
 {
-	int64_t earned = mono_ms_between(vif->look_refill, now) / LOOK_SLOW_MS;
-
-	if (earned > 0) {
-		vif->looks = earned >= vif->looks ? 0 : vif->looks - (uint32_t)earned;
-		vif->look_refill = now;
-	}
+	vif->looks = once_more(vif->looks, &vif->looks_since, now, LOOK_SLOW_MS);
+	if (vif->looks < LOOK_EAGER)
+		return 0;
 	if (vif->looks < LOOK_BURST)
-		vif->looks++;
-	return vif->looks < LOOK_BURST ? VIF_LOOK_MS : LOOK_SLOW_MS;
+		return VIF_LOOK_MS;
+	vif->looks = LOOK_BURST;
+	return LOOK_SLOW_MS;
 }
 
 static void look_at_marked(struct vifs *vifs, struct mono now)

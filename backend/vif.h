@@ -4,8 +4,9 @@
  * (xenbus.h), makes its device before InitWait, has its rings connected by the guest's instance and
  * removes everything when the toolstack removes the entry.  unetbackd's one thread.
  *
- * A vif's events only mark it; each marked vif is looked at once a turn, at most every VIF_LOOK_MS, and
- * more slowly if it goes on, so a guest that rewrites its keys all day costs a bounded amount. */
+ * A vif's events only mark it; each marked vif is looked at once a turn, at most every VIF_LOOK_MS if
+ * many come, and more slowly if it goes on, so a guest that rewrites its keys all day costs a bounded
+ * amount. */
 #ifndef BACKEND_VIF_H
 #define BACKEND_VIF_H
 

@@ -74,6 +74,7 @@ void vif_advertise(struct vif *vif)
 		vif_fail(vif, why);
 	} else {
 		vif_forget_error(vif);
+		supervisor_expect(vif->vifs->supervisor, vif->guest);
 		vif_write_state(vif, XenbusStateInitWait);
 	}
 }

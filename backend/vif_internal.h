@@ -27,7 +27,7 @@ struct vif {
 	bool watching;			/* the frontend's state */
 
 	bool marked;			/* something changed: look at it */
-	struct mono next_look, look_refill;
+	struct mono next_look, looks_since;
 	uint32_t looks;			/* lately; see pause_after_look() */
 
 	enum xenbus_state ours, theirs;
@@ -64,8 +64,9 @@ struct vifs {
 	struct vif *list;
 	uint32_t count;
 	bool scan;			/* look for entries that appeared */
-	bool busy;			/* events came lately: the next are taken at next_take */
-	struct mono next_take;
+	bool busy;			/* many events came lately: the next are taken at next_take */
+	struct mono next_take, takes_since;
+	uint32_t takes;			/* turns with events lately */
 	bool lost;			/* no connection to xenstored; tried again at reopen_at */
 	struct mono reopen_at;
 	bool full;			/* VIFS_MAX was reached, and said */

@@ -147,6 +147,52 @@ static void counters_outlive_the_connection(void **state)
 	assert_ptr_equal(state_of(0), first);	/* it is connected */
 }
 
+/* A guest that spins until it is connected does not wait for a process to start. */
+static void an_expected_guest_has_its_process(void **state)
+{
+	pid_t first;
+
+	(void)state;
+	behave("good");
+	supervisor_expect(supervisor, GUEST);
+	turn(0);
+	first = pid_now();
+	assert_true(first > 0);
+	for (int i = 0; i < 5; i++, skew_ms += SUPERVISOR_IDLE_MS)
+		turn(0);
+	SAME("it stays", pid_now(), first);
+	connect_vif(0);
+	until(&heard.connected, 1);
+	SAME("and is used", pid_now(), first);
+	supervisor_disconnect(supervisor, GUEST, 0);
+	until(&heard.disconnected, 1);
+	supervisor_expect(supervisor, GUEST);
+	skew_ms += SUPERVISOR_IDLE_MS;
+	turn(0);
+	SAME("for the next life too", pid_now(), first);
+	supervisor_guest_gone(supervisor, GUEST);
+	until_nobody();
+}
+
+/* Nobody would miss it, so it is not started over and over; a vif starts the next. */
+static void one_that_dies_before_it_is_used(void **state)
+{
+	(void)state;
+	behave("early");
+	supervisor_expect(supervisor, GUEST);
+	turn(0);
+	while (somebody())
+		turn(100);
+	for (int i = 0; i < 5; i++, skew_ms += 60000)
+		turn(0);
+	assert_false(somebody());
+	SAME("restarts", lines[LOG_LEVEL_ERROR], 0);
+	behave("good");
+	supervisor_expect(supervisor, GUEST);
+	connect_vif(0);
+	until(&heard.connected, 1);
+}
+
 static void an_idle_instance_ends(void **state)
 {
 	(void)state;
@@ -226,6 +272,8 @@ int main(int argc, char *argv[])
 		TEST(a_hash_is_passed_on),
 		TEST(what_changes_is_passed_on),
 		TEST(counters_outlive_the_connection),
+		TEST(an_expected_guest_has_its_process),
+		TEST(one_that_dies_before_it_is_used),
 		TEST(an_idle_instance_ends),
 		TEST(it_wakes_for_what_it_waits_for),
 		TEST(guests_have_nothing_to_do_with_each_other),

@@ -27,6 +27,7 @@ static void the_device_is_there_before_init_wait(void **state)
 	found();
 	assert_string_equal(fake_store_get("backend/vif/7/0/feature-rx-copy"), "1");
 	assert_string_equal(fake_store_get("backend/vif/7/0/feature-rx-flip"), "0");
+	SAME("the instance is started", world.expected, 1);
 	assert_string_equal(look(7, 0)->waiting_for, "the guest's driver to connect");
 }
 

@@ -29,7 +29,7 @@ struct vif_world {
 	const char *fail_rings;		/* connect is answered by failed() with this reason */
 	bool (*serves)(uint16_t guest, uint32_t handle);	/* NULL: all */
 	struct vif_config config;	/* of the last connect */
-	int connects, disconnects;
+	int expected, connects, disconnects;
 	unsigned int lines[4];		/* logged, by level */
 	char last_line[512];
 };
