@@ -186,6 +186,25 @@ static void post(struct life *life, enum profile_post when)
 	netfront_rx_refill(life->fe);
 }
 
+/* The groups that the guest's stack is in: all hosts, all nodes, and that that is asked for its IPv6
+ * address fd78:N::1 (RFC 4291 2.7.1). */
+static void join_groups(struct life *life)
+{
+	const uint8_t groups[][6] = {
+		{ 0x01, 0x00, 0x5e, 0, 0, 1 }, { 0x33, 0x33, 0, 0, 0, 1 },
+		{ 0x33, 0x33, 0xff, 0, 0, 1 },
+	};
+
+	if (!profile_writes(life->profile, "request-multicast-control=1"))
+		return;
+	for (size_t i = 0; i < sizeof groups / sizeof *groups; i++) {
+		struct netif_extra_info extra = { .type = XEN_NETIF_EXTRA_TYPE_MCAST_ADD };
+
+		memcpy(extra.u.mcast.addr, groups[i], sizeof groups[i]);
+		assert_true(netfront_send_extra(life->fe, &extra));
+	}
+}
+
 bool life_connect(struct life *life)
 {
 	struct netfront *fe = life->fe;
@@ -203,6 +222,8 @@ bool life_connect(struct life *life)
 	await(life, IN(Connected) | IN(Closing) | IN(Closed));
 	life->connected = fe->backend_state == XenbusStateConnected;
 	post(life, POST_ONCE_CONNECTED);
+	if (life->connected)
+		join_groups(life);
 	if (life->connected && life->profile->up)
 		life->profile->up(fe);
 	return life->connected;

@@ -120,9 +120,9 @@ void stack_set_up(struct stack *stack, bool up)
 static bool send_burst(struct stack *stack)
 {
 	struct netfront *fe = stack->fe;
-	int n;
+	int n, most = stack->profile->pause_us ? (int)NETFRONT_RING : BURST;
 
-	for (n = 0; n < BURST && netfront_tx_room(fe) > 0; n++) {
+	for (n = 0; n < most && netfront_tx_room(fe) > 0; n++) {
 		struct virtio_net_hdr header;
 		struct netfront_frame frame = { 0 };
 		struct iovec iov[NETFRONT_SLOTS + 1] = { { &header, sizeof header } };
@@ -137,7 +137,7 @@ static bool send_burst(struct stack *stack)
 		netfront_tx_commit(fe, &frame);
 	}
 	netfront_tx_flush(fe);
-	return n == BURST;
+	return n == most;
 }
 
 bool stack_serve(struct stack *stack)

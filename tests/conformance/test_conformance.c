@@ -19,12 +19,13 @@ static struct scene scene;
 static void traffic(uint32_t vif)
 {
 	static const int families[] = { AF_INET, AF_INET6 };
+	static const struct traffic_server server = { scene_serve, &scene };
+	const struct stack *stack = &scene.stacks[vif];
 
 	for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-		traffic_udp(&scene.traffic, &scene.stacks[vif], families[i], DATAGRAMS, scene_serve,
-			    &scene);
-		traffic_tcp(&scene.traffic, &scene.stacks[vif], families[i], STREAM_BYTES, scene_serve,
-			    &scene);
+		traffic_await(stack, families[i], &server);
+		traffic_udp(&scene.traffic, stack, families[i], DATAGRAMS, &server);
+		traffic_tcp(&scene.traffic, stack, families[i], STREAM_BYTES, &server);
 	}
 }
 

@@ -15,8 +15,10 @@
 #define CHUNK 65536u
 #define PATIENCE_NS (20 * 1000000000LL)	/* without any progress */
 #define WINDOW 64u
+#define AGAIN_NS 50000000LL
 #define TCP_PORT 5201
 #define UDP_PORT 5202
+#define PROBE_PORT 5203		/* one that comes late meets nobody */
 
 static uint8_t pattern[PATTERN + CHUNK];
 
@@ -135,7 +137,7 @@ static void stream_close(struct stream *stream, struct traffic *sums)
 }
 
 void traffic_tcp(struct traffic *sums, const struct stack *stack, int family, uint64_t bytes,
-		 void (*serve)(void *context, struct pollfd *more, nfds_t count, int ms), void *context)
+		 const struct traffic_server *server)
 {
 	struct stream streams[2];
 	struct pollfd fds[4];
@@ -153,7 +155,7 @@ void traffic_tcp(struct traffic *sums, const struct stack *stack, int family, ui
 		}
 		if (life_now() - streams[0].last > PATIENCE_NS && life_now() - streams[1].last > PATIENCE_NS)
 			break;
-		serve(context, fds, count, 10);
+		server->serve(server->context, fds, count, 10);
 	}
 	sums->took_ns = life_now() - began;
 	for (int i = 0; i < 2; i++)
@@ -176,11 +178,11 @@ static uint32_t length_of(uint32_t number)
 	return SHORTEST + number * 37 % (LONGEST - SHORTEST + 1);
 }
 
-static void flow_open(struct flow *flow, const struct stack *stack, int family, uint32_t datagrams,
-		      bool from_guest)
+static void flow_open(struct flow *flow, const struct stack *stack, int family, uint16_t port,
+		      uint32_t datagrams, bool from_guest)
 {
 	struct sockaddr_storage address;
-	socklen_t size = stack_address(stack, !from_guest, family, UDP_PORT, &address);
+	socklen_t size = stack_address(stack, !from_guest, family, port, &address);
 
 	*flow = (struct flow){ .total = datagrams, .last = life_now() };
 	flow->receiver = stack_socket(stack, !from_guest, family, SOCK_DGRAM);
@@ -238,23 +240,55 @@ static void flow_close(struct flow *flow, struct traffic *sums)
 	close(flow->receiver);
 }
 
+static void flows_open(struct flow flows[2], struct pollfd fds[2], const struct stack *stack, int family,
+		       uint16_t port, uint32_t datagrams)
+{
+	fill_pattern();
+	for (int i = 0; i < 2; i++) {
+		flow_open(&flows[i], stack, family, port, datagrams, i == 0);
+		fds[i] = (struct pollfd){ flows[i].receiver, POLLIN, 0 };
+	}
+}
+
+/* The same datagram again and again, each way until one has arrived. */
+void traffic_await(const struct stack *stack, int family, const struct traffic_server *server)
+{
+	struct traffic ignored = { 0 };
+	struct flow flows[2];
+	struct pollfd fds[2];
+	int64_t again = 0;
+
+	flows_open(flows, fds, stack, family, PROBE_PORT, 1);
+	while (flow_waits(&flows[0]) || flow_waits(&flows[1])) {
+		for (int i = 0; i < 2; i++) {
+			if (life_now() >= again && flows[i].received == 0)
+				flows[i].sent = 0;
+			flow_send(&flows[i]);
+			flow_receive(&flows[i], &ignored);
+		}
+		if (life_now() >= again)
+			again = life_now() + AGAIN_NS;
+		server->serve(server->context, fds, 2, 10);
+	}
+	for (int i = 0; i < 2; i++) {
+		assert_int_not_equal(flows[i].received, 0);
+		flow_close(&flows[i], &ignored);
+	}
+}
+
 void traffic_udp(struct traffic *sums, const struct stack *stack, int family, uint32_t datagrams,
-		 void (*serve)(void *context, struct pollfd *more, nfds_t count, int ms), void *context)
+		 const struct traffic_server *server)
 {
 	struct flow flows[2];
 	struct pollfd fds[2];
 
-	fill_pattern();
-	for (int i = 0; i < 2; i++) {
-		flow_open(&flows[i], stack, family, datagrams, i == 0);
-		fds[i] = (struct pollfd){ flows[i].receiver, POLLIN, 0 };
-	}
+	flows_open(flows, fds, stack, family, UDP_PORT, datagrams);
 	while (flow_waits(&flows[0]) || flow_waits(&flows[1])) {
 		for (int i = 0; i < 2; i++) {
 			flow_send(&flows[i]);
 			flow_receive(&flows[i], sums);
 		}
-		serve(context, fds, 2, 10);
+		server->serve(server->context, fds, 2, 10);
 	}
 	for (int i = 0; i < 2; i++)
 		flow_close(&flows[i], sums);

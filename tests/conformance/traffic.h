@@ -16,11 +16,20 @@ struct traffic {		/* sums over all runs; zeroed by its owner */
 	int64_t took_ns;			/* of the last run */
 };
 
+/* Who serves while a run waits, also for @more: an owner's function and its context. */
+struct traffic_server {
+	void (*serve)(void *context, struct pollfd *more, nfds_t count, int ms);
+	void *context;
+};
+
+/* Until the wire works both ways: devices whose carrier has just come drop what they are given, which is
+ * no loss of the backend's. */
+void traffic_await(const struct stack *stack, int family, const struct traffic_server *server);
 /* @bytes each way in a stream each, at once. */
 void traffic_tcp(struct traffic *sums, const struct stack *stack, int family, uint64_t bytes,
-		 void (*serve)(void *context, struct pollfd *more, nfds_t count, int ms), void *context);
+		 const struct traffic_server *server);
 /* @datagrams each way of many lengths, numbered. */
 void traffic_udp(struct traffic *sums, const struct stack *stack, int family, uint32_t datagrams,
-		 void (*serve)(void *context, struct pollfd *more, nfds_t count, int ms), void *context);
+		 const struct traffic_server *server);
 
 #endif
