@@ -192,7 +192,7 @@ SIM_simstore     := simstore
 SIM_gnttab       := gnttab gnttab_copy gntshr client
 SIM_evtchn       := evtchn client
 CONFORMANCE_TESTS := $(patsubst tests/conformance/%.c,%,$(wildcard tests/conformance/test_*.c))
-CONFORMANCE      := profile life stack traffic scene
+CONFORMANCE      := profile windows life stack traffic scene
 SIM_harness      := simtest simback simvif echo_backend $(SIM_NETFRONT)
 
 define simulator

@@ -24,6 +24,7 @@ void life_configure(const struct profile *profile, struct netfront_config *confi
 	config->queues = profile->queues;
 	config->rx_requests = profile->rx_requests;
 	config->single_event = profile->single_event || !profile_writes(profile, "rings");
+	config->control_ring = profile_writes(profile, "ctrl-ring-ref");
 	config->no_sg = !profile_writes(profile, "feature-sg=1");
 	config->no_gso4 = !profile_writes(profile, "feature-gso-tcpv4=1");
 	config->no_gso6 = !profile_writes(profile, "feature-gso-tcpv6=1");
@@ -100,6 +101,10 @@ static bool write_word(struct life *life, xs_transaction_t t, char *word)
 		return write_rings(life, t);
 	if (strcmp(word, "multi-queue-num-queues") == 0)
 		return fe->queue_count == 1 || write_number(life, t, word, fe->queue_count);
+	if (strcmp(word, "ctrl-ring-ref") == 0)
+		return !fe->control || write_number(life, t, word, fe->control_ring.ref);
+	if (strcmp(word, "event-channel-ctrl") == 0)
+		return !fe->control || write_number(life, t, word, fe->control_ring.port);
 	if (strcmp(word, "tx-ring-ref") == 0)
 		return write_number(life, t, word, fe->queues[0].tx.ref);
 	if (strcmp(word, "rx-ring-ref") == 0)

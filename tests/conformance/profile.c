@@ -46,13 +46,14 @@ const struct profile profiles[] = {
 	  .write = WRITE_AT_ONCE, .open = OPEN_WAITS, .close = CLOSE_IN_STEPS, .detached = FOLLOWS,
 	  .post = POST_AFTER_KEYS, .queues = 4, .send = SEND_ALL },
 
-	/* win-xenvif, src/xenvif/frontend.c, receiver.c, transmitter.c.  It spins while it waits. */
+	/* win-xenvif, src/xenvif/frontend.c, receiver.c, transmitter.c, controller.c.  It spins while it
+	 * waits. */
 	{ .name = "windows-xenvif",
 	  .keys = "rings request-rx-copy=1 feature-sg=1 feature-rx-notify=1 feature-no-csum-offload=0 "
 		  "feature-ipv6-csum-offload=1 feature-gso-tcpv4=1 feature-gso-tcpv6=1 "
-		  "multi-queue-num-queues request-multicast-control=1",
+		  "ctrl-ring-ref event-channel-ctrl multi-queue-num-queues request-multicast-control=1",
 	  .write = WRITE_AT_ONCE, .open = OPEN_WAITS, .close = CLOSE_IN_STEPS, .detached = FOLLOWS,
-	  .post = POST_ONCE_CONNECTED, .send = SEND_ALL, .vifs = 2 },
+	  .post = POST_ONCE_CONNECTED, .queues = 2, .send = SEND_ALL, .vifs = 2, .up = windows_up },
 
 	/* GPLPV of 2008, xennet: nothing but copying. */
 	{ .name = "windows-gplpv",

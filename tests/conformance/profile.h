@@ -48,7 +48,8 @@ struct profile {
 	const char *name;
 	/* In order, separated by blanks.  "name=value", or one of the names whose value is the model's:
 	 * tx-ring-ref, rx-ring-ref, event-channel; "rings": these of every queue, in queue-N/ if there
-	 * are several, split unless single_event; "multi-queue-num-queues": left out for one. */
+	 * are several, split unless single_event; "multi-queue-num-queues": left out for one;
+	 * ctrl-ring-ref, event-channel-ctrl. */
 	const char *keys;
 	enum profile_write write;
 	struct profile_step open[PROFILE_STEPS];	/* before keys are written, each time */
@@ -66,6 +67,8 @@ struct profile {
 	void (*up)(struct netfront *fe);	/* what else it does once it is connected; NULL: nothing */
 	const char *refused;		/* it must not connect: part of the reason in the error node */
 };
+
+void windows_up(struct netfront *fe);		/* for profile.up */
 
 extern const struct profile profiles[];		/* up to one without a name */
 

@@ -166,7 +166,7 @@ static unsigned int rings(const struct scene *scene)
 
 	for (uint32_t i = 0; i < scene->vifs; i++)
 		if (scene->now[i].connected)
-			count += 2 * scene->stacks[i].fe->queue_count;
+			count += 2 * scene->stacks[i].fe->queue_count + scene->stacks[i].fe->control;
 	return count;
 }
 
