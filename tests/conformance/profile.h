@@ -68,7 +68,8 @@ struct profile {
 	const char *refused;		/* it must not connect: part of the reason in the error node */
 };
 
-void windows_up(struct netfront *fe);		/* for profile.up */
+void windows_up(struct netfront *fe);		/* for profile.up: a hash if it has several queues */
+uint32_t windows_queue(const struct netfront *fe, uint32_t hash);	/* where it then wants a frame */
 
 extern const struct profile profiles[];		/* up to one without a name */
 

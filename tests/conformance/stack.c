@@ -90,6 +90,8 @@ void stack_receive(struct netfront *fe, const struct netfront_frame *frame, void
 		stack->large++;
 		return;
 	}
+	stack->hashed += frame->hashed;
+	stack->misplaced += frame->hashed && frame->queue != windows_queue(fe, frame->hash);
 	if (!simfront_to_virtio(frame, &header)) {
 		netfront_violation(fe, "csum_blank in a frame that is not TCP or UDP over IP");
 		return;

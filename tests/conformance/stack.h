@@ -24,6 +24,7 @@ struct stack {
 	bool up;
 	int64_t next;			/* when its events may be handled next, ns */
 	uint64_t large;			/* frames that Windows would drop: above the MTU and not segmented */
+	uint64_t hashed, misplaced;	/* frames with a hash; those on another queue than it says */
 	uint64_t not_taken;		/* frames the namespace did not take */
 };
 

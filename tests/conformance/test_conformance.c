@@ -20,10 +20,11 @@ static void traffic(uint32_t vif)
 {
 	static const int families[] = { AF_INET, AF_INET6 };
 	static const struct traffic_server server = { scene_serve, &scene };
-	const struct stack *stack = &scene.stacks[vif];
+	struct stack *stack = &scene.stacks[vif];
 
 	for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
 		traffic_await(stack, families[i], &server);
+		traffic_await_hash(stack, &server);
 		traffic_udp(&scene.traffic, stack, families[i], DATAGRAMS, &server);
 		traffic_tcp(&scene.traffic, stack, families[i], STREAM_BYTES, &server);
 	}
@@ -87,7 +88,8 @@ static void a_life(void **state)
 	scene_unplug(&scene);
 	describe(line);
 	for (uint32_t i = 0; i < scene.vifs; i++)
-		assert_int_equal(scene.stacks[i].large + scene.stacks[i].not_taken, 0);
+		assert_int_equal(scene.stacks[i].large + scene.stacks[i].not_taken +
+				 scene.stacks[i].misplaced, 0);
 	assert_int_equal(t->lost, 0);
 	assert_int_equal(t->reordered, 0);
 	assert_int_equal(t->spoiled, 0);

@@ -276,6 +276,37 @@ void traffic_await(const struct stack *stack, int family, const struct traffic_s
 	}
 }
 
+#define KNOCKS 32
+
+/* A segment each of many flows; true if each came on its queue. */
+static bool knock(struct stack *stack, const struct traffic_server *server)
+{
+	int fds[KNOCKS];
+	int64_t end = life_now() + 20 * AGAIN_NS;
+	struct sockaddr_storage address;
+	socklen_t size = stack_address(stack, true, AF_INET, PROBE_PORT, &address);
+
+	stack->hashed = stack->misplaced = 0;
+	for (int i = 0; i < KNOCKS; i++) {
+		fds[i] = stack_socket(stack, false, AF_INET, SOCK_STREAM);
+		if (connect(fds[i], (struct sockaddr *)&address, size) != 0)
+			assert_true(errno == EINPROGRESS || errno == ECONNREFUSED);
+	}
+	while (stack->hashed < KNOCKS && life_now() < end)
+		server->serve(server->context, NULL, 0, 10);
+	for (int i = 0; i < KNOCKS; i++)
+		close(fds[i]);
+	return stack->hashed >= KNOCKS && stack->misplaced == 0;
+}
+
+void traffic_await_hash(struct stack *stack, const struct traffic_server *server)
+{
+	int64_t end = life_now() + PATIENCE_NS;
+
+	while (stack->fe->hashing && !knock(stack, server))
+		assert_true(life_now() < end);
+}
+
 void traffic_udp(struct traffic *sums, const struct stack *stack, int family, uint32_t datagrams,
 		 const struct traffic_server *server)
 {

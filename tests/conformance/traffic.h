@@ -25,6 +25,9 @@ struct traffic_server {
 /* Until the wire works both ways: devices whose carrier has just come drop what they are given, which is
  * no loss of the backend's. */
 void traffic_await(const struct stack *stack, int family, const struct traffic_server *server);
+/* Until the device follows the hash of a guest that has set one: its program changes a moment after the
+ * guest has its answer, and a flow that moves then is reordered once. */
+void traffic_await_hash(struct stack *stack, const struct traffic_server *server);
 /* @bytes each way in a stream each, at once. */
 void traffic_tcp(struct traffic *sums, const struct stack *stack, int family, uint64_t bytes,
 		 const struct traffic_server *server);

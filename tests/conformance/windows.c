@@ -20,6 +20,11 @@ static void ask(struct netfront *fe, uint16_t type, uint32_t a, uint32_t b)
 	assert_int_equal(status, XEN_NETIF_CTRL_STATUS_SUCCESS);
 }
 
+uint32_t windows_queue(const struct netfront *fe, uint32_t hash)
+{
+	return hash % MAPPING % fe->queue_count;
+}
+
 void windows_up(struct netfront *fe)
 {
 	uint32_t *entries = netfront_control_page(fe);
@@ -30,7 +35,7 @@ void windows_up(struct netfront *fe)
 	ask(fe, XEN_NETIF_CTRL_TYPE_SET_HASH_ALGORITHM, XEN_NETIF_CTRL_HASH_ALGORITHM_TOEPLITZ, 0);
 	ask(fe, XEN_NETIF_CTRL_TYPE_SET_HASH_MAPPING_SIZE, MAPPING, 0);
 	for (uint32_t i = 0; i < MAPPING; i++)
-		entries[i] = i % fe->queue_count;
+		entries[i] = windows_queue(fe, i);
 	ask(fe, XEN_NETIF_CTRL_TYPE_SET_HASH_MAPPING, netfront_control_ref(fe), MAPPING);
 	for (uint32_t i = 0; i < KEY; i++)
 		((uint8_t *)entries)[i] = (uint8_t)(i * 37 + 5);
