@@ -19,10 +19,11 @@ struct answer { uint32_t status, data; };
 
 /* --- requests --------------------------------------------------------------------------------- */
 
+static _Alignas(XEN_PAGE) uint8_t page[XEN_PAGE];	/* the main thread's alone */
+
 /* The first @bytes (1 to a page) of the guest's page @ref.  False if it cannot be copied. */
 static bool fetch_page(struct control_ring *control, uint32_t ref, void *to, uint32_t bytes)
 {
-	static _Alignas(XEN_PAGE) uint8_t page[XEN_PAGE];	/* the main thread's alone */
 	const struct page_buffer buffer = { page, GREF_NONE };
 
 	gcopy_reset(&control->copy);
@@ -104,6 +105,66 @@ static struct answer set_mapping(struct control_ring *control, const uint32_t da
 	return (struct answer){ SUCCESS, 0 };
 }
 
+/* --- pages that stay mapped ------------------------------------------------------------------- */
+
+static bool store_page(struct control_ring *control, uint32_t ref, const void *from, uint32_t bytes)
+{
+	memcpy(page, from, bytes);
+	gcopy_reset(&control->copy);
+	gcopy_to_guest(&control->copy, ref, 0, page, GREF_NONE, (uint16_t)bytes);
+	gcopy_run(&control->copy);
+	return gcopy_ok(&control->copy, 0);
+}
+
+static struct answer get_gref_size(struct control_ring *control, const uint32_t data[3])
+{
+	if (!control->maps)
+		return (struct answer){ UNKNOWN, 0 };
+	if (data[0] >= control->queues)
+		return (struct answer){ INVALID, 0 };
+	return (struct answer){ SUCCESS, control->maps[data[0]].limit };
+}
+
+/* The list of ADD and DEL: queue, page, number of entries.  Its bytes, or 0 if it makes no sense. */
+static uint32_t fetch_list(struct control_ring *control, const uint32_t data[3], struct xen_netif_gref *list)
+{
+	uint32_t bytes = data[2] * (uint32_t)sizeof *list;
+
+	if (data[0] >= control->queues || data[2] == 0 || data[2] > GREF_MAP_MAX ||
+	    !fetch_page(control, data[1], list, bytes))
+		return 0;
+	return bytes;
+}
+_Static_assert(GREF_MAP_MAX * sizeof(struct xen_netif_gref) == XEN_PAGE, "the longest list fills its page");
+
+static struct answer add_grefs(struct control_ring *control, const uint32_t data[3])
+{
+	struct xen_netif_gref list[GREF_MAP_MAX];
+
+	if (!control->maps)
+		return (struct answer){ UNKNOWN, 0 };
+	if (fetch_list(control, data, list) == 0)
+		return (struct answer){ INVALID, 0 };
+	control->mapped = true;
+	return (struct answer){ gref_map_add(&control->maps[data[0]], list, data[2]) ? SUCCESS : INVALID, 0 };
+}
+
+/* Each entry's own status goes back into the list; how many are unmapped is the answer's data. */
+static struct answer delete_grefs(struct control_ring *control, const uint32_t data[3])
+{
+	struct xen_netif_gref list[GREF_MAP_MAX];
+	uint32_t bytes, n;
+
+	if (!control->maps)
+		return (struct answer){ UNKNOWN, 0 };
+	bytes = fetch_list(control, data, list);
+	if (bytes == 0)
+		return (struct answer){ INVALID, 0 };
+	control->mapped = true;
+	n = gref_map_delete(&control->maps[data[0]], list, data[2]);
+	return (struct answer){ store_page(control, data[1], list, bytes) ? SUCCESS : INVALID, n };
+}
+
 /* By type; the others are answered as not supported. */
 static struct answer (*const handlers[])(struct control_ring *control, const uint32_t data[3]) = {
 	[XEN_NETIF_CTRL_TYPE_GET_HASH_FLAGS]        = get_types,
@@ -113,6 +174,9 @@ static struct answer (*const handlers[])(struct control_ring *control, const uin
 	[XEN_NETIF_CTRL_TYPE_SET_HASH_MAPPING_SIZE] = set_mapping_size,
 	[XEN_NETIF_CTRL_TYPE_SET_HASH_MAPPING]      = set_mapping,
 	[XEN_NETIF_CTRL_TYPE_SET_HASH_ALGORITHM]    = set_algorithm,
+	[XEN_NETIF_CTRL_TYPE_GET_GREF_MAPPING_SIZE] = get_gref_size,
+	[XEN_NETIF_CTRL_TYPE_ADD_GREF_MAPPING]      = add_grefs,
+	[XEN_NETIF_CTRL_TYPE_DEL_GREF_MAPPING]      = delete_grefs,
 };
 
 static struct xen_netif_ctrl_response answer(struct control_ring *control,
@@ -129,7 +193,22 @@ static struct xen_netif_ctrl_response answer(struct control_ring *control,
 
 /* --- serving ---------------------------------------------------------------------------------- */
 
-/* What is in the ring now; one answer at a time, as most guests wait for each. */
+/* An instance that dies before it has answered leaves the request to the next, and after that the hash. */
+static void answer_one(struct control_ring *control)
+{
+	struct hash_config before = control->hash;
+	struct xen_netif_ctrl_request request;
+	struct xen_netif_ctrl_response response;
+
+	ring_control_fetch(&control->ring, &request);
+	response = answer(control, &request);
+	if (control->publish && memcmp(&before, &control->hash, sizeof before) != 0)
+		control->publish(control->context, &control->hash);
+	if (ring_control_respond(&control->ring, &response))
+		events_notify_tx(&control->events);
+}
+
+/* What is in the ring now, or until pages were mapped; one answer at a time, as most guests wait for each. */
 static int serve_ring(struct control_ring *control)
 {
 	int available = ring_control_available(&control->ring), served = 0;
@@ -138,15 +217,9 @@ static int serve_ring(struct control_ring *control)
 		control->fault = "requests in the control ring";
 		return available;
 	}
-	for (; served < available; served++) {
-		struct xen_netif_ctrl_request request;
-		struct xen_netif_ctrl_response response;
-
-		ring_control_fetch(&control->ring, &request);
-		response = answer(control, &request);
-		if (ring_control_respond(&control->ring, &response))
-			events_notify_tx(&control->events);
-	}
+	control->mapped = false;
+	for (; served < available && !control->mapped; served++)
+		answer_one(control);
 	control->requests += (uint64_t)served;
 	return served;
 }
@@ -197,6 +270,9 @@ int control_ring_open(struct control_ring *control, const struct control_setup *
 	memset(control, 0, sizeof *control);
 	control->gnttab = setup->gnttab;
 	control->queues = config->queue_count;
+	control->maps = setup->maps;
+	control->publish = setup->publish;
+	control->context = setup->context;
 	if (hash_config_is_good(setup->hash, config->queue_count))
 		control->hash = *setup->hash;
 	gcopy_init(&control->copy, setup->gnttab, config->guest, config->self);

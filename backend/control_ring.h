@@ -4,7 +4,8 @@
  * Requests are answered in order, each once, before a call returns.  Answers are those of Linux's xen-netback
  * where it has any (netback.c, hash.c).
  *
- * Bounded: at most a ring full of requests a call, each at most one grant copy. */
+ * Bounded: at most a ring full of requests a call, each at most one grant copy; or as many until the first that
+ * maps or unmaps pages, each of which is a system call or two. */
 #ifndef BACKEND_CONTROL_RING_H
 #define BACKEND_CONTROL_RING_H
 
@@ -19,6 +20,10 @@ struct control_setup {
 	xengnttab_handle *gnttab;		/* outlives the ring */
 	int evtchn_fd;				/* an open /dev/xen/evtchn; taken over, also on failure */
 	const struct hash_config *hash;		/* what an instance before us was told, or zeros */
+	struct gref_map *maps;			/* of the queues, one each; outlive the ring; NULL: not offered */
+	/* Called with a hash that is to be in force, before the guest is told that it is; may be NULL. */
+	void (*publish)(void *context, const struct hash_config *hash);
+	void *context;
 };
 
 struct control_ring {
@@ -28,7 +33,11 @@ struct control_ring {
 	struct events events;
 	struct gcopy copy;
 	uint32_t queues;
+	struct gref_map *maps;
+	bool mapped;				/* pages were mapped or unmapped: enough for one call */
 	struct hash_config hash;		/* as the guest wants it now */
+	void (*publish)(void *context, const struct hash_config *hash);
+	void *context;
 	bool hash_changed;			/* by the last call of control_ring_serve() */
 	bool more;				/* it is to be called again, without waiting */
 	uint64_t requests;

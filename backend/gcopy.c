@@ -9,7 +9,8 @@ void gcopy_init(struct gcopy *batch, xengnttab_handle *gnttab, uint16_t guest, u
 	batch->gnttab = gnttab;
 	batch->guest = guest;
 	batch->self = self;
-	batch->batches = batch->operations = 0;
+	batch->map = NULL;
+	batch->batches = batch->operations = batch->mapped = 0;
 	gcopy_reset(batch);
 }
 
@@ -37,12 +38,17 @@ static void set_end(union xengnttab_copy_ptr *end, uint16_t domid, uint32_t ref,
 	end->foreign.domid = domid;
 }
 
-uint32_t gcopy_from_guest(struct gcopy *batch, uint32_t ref, uint16_t offset,
-			  const struct page_buffer *to, uint16_t to_offset, uint16_t length)
+void gcopy_from_guest(struct gcopy *batch, uint32_t ref, uint16_t offset,
+		      const struct page_buffer *to, uint16_t to_offset, uint16_t length)
 {
-	xengnttab_grant_copy_segment_t *segment = next_segment(batch, length);
+	xengnttab_grant_copy_segment_t *segment;
 
-	assert(to_offset + length <= XEN_PAGE);
+	assert(to_offset + length <= XEN_PAGE && offset + length <= XEN_PAGE);
+	if (gref_map_read(batch->map, ref, offset, to->data + to_offset, length)) {
+		batch->mapped++;
+		return;
+	}
+	segment = next_segment(batch, length);
 	segment->flags = GNTCOPY_source_gref;
 	set_end(&segment->source, batch->guest, ref, offset);
 	if (to->gref == GREF_NONE) {
@@ -51,14 +57,19 @@ uint32_t gcopy_from_guest(struct gcopy *batch, uint32_t ref, uint16_t offset,
 		segment->flags |= GNTCOPY_dest_gref;
 		set_end(&segment->dest, batch->self, to->gref, to_offset);
 	}
-	return batch->count - 1;
 }
 
-uint32_t gcopy_to_guest(struct gcopy *batch, uint32_t ref, uint16_t offset,
-			const uint8_t *data, uint32_t gref, uint16_t length)
+void gcopy_to_guest(struct gcopy *batch, uint32_t ref, uint16_t offset,
+		    const uint8_t *data, uint32_t gref, uint16_t length)
 {
-	xengnttab_grant_copy_segment_t *segment = next_segment(batch, length);
+	xengnttab_grant_copy_segment_t *segment;
 
+	assert(offset + length <= XEN_PAGE);
+	if (gref_map_write(batch->map, ref, offset, data, length)) {
+		batch->mapped++;
+		return;
+	}
+	segment = next_segment(batch, length);
 	segment->flags = GNTCOPY_dest_gref;
 	set_end(&segment->dest, batch->guest, ref, offset);
 	if (gref == GREF_NONE) {
@@ -68,7 +79,6 @@ uint32_t gcopy_to_guest(struct gcopy *batch, uint32_t ref, uint16_t offset,
 		set_end(&segment->source, batch->self, gref,
 			(uint16_t)((uintptr_t)data % XEN_PAGE));
 	}
-	return batch->count - 1;
 }
 
 void gcopy_run(struct gcopy *batch)

@@ -3,8 +3,9 @@
  * Operations are queued while a burst is planned and run by one call.  Linux's gntdev passes them to
  * the hypervisor 16 at a time, so a batch costs one system call and a hypercall for each 16.
  *
- * The guest's end is never mapped: a reference that is bad, revoked or of another domain makes its
- * operation fail and nothing else.  Owner thread only.  Only gcopy_run() makes a system call. */
+ * The guest's end is not mapped, unless the guest asked for it (gref_map.h): a reference that is bad, revoked
+ * or of another domain makes its operation fail and nothing else.  One that is mapped is copied at once and is
+ * no operation.  Owner thread only.  Only gcopy_run() makes a system call. */
 #ifndef BACKEND_GCOPY_H
 #define BACKEND_GCOPY_H
 
@@ -13,14 +14,17 @@
 #include <xengnttab.h>
 
 #include "frame.h"
+#include "gref_map.h"
 
 #define GCOPY_OPERATIONS 160
 
 struct gcopy {
 	xengnttab_handle *gnttab;	/* shared by the threads of an instance; copying needs no lock */
 	uint16_t guest, self;		/* domids of the two ends */
+	const struct gref_map *map;	/* of the queue, while it polls; or NULL */
 	uint32_t count;			/* operations queued */
 	uint64_t batches, operations;	/* since connect */
+	uint64_t mapped;		/* copies that were no operation, since connect */
 	xengnttab_grant_copy_segment_t segments[GCOPY_OPERATIONS];
 };
 
@@ -33,13 +37,13 @@ static inline uint32_t gcopy_room(const struct gcopy *batch)
 
 /* Queues a copy of @length bytes (1..4096; @offset + @length <= 4096) from the guest's @ref to
  * @to_offset in a page buffer, or to the guest's from @data, which lies in the page that @gref names
- * (GREF_NONE: plain memory, which may cross pages).  Returns the operation's index.  The caller has
- * seen to it that there is room.  The hypervisor keeps a page of either end from one operation to the
+ * (GREF_NONE: plain memory, which may cross pages).  The caller has seen to it that there is room for
+ * an operation; afterwards @batch->count is one higher, or the bytes are there already.  The hypervisor keeps a page of either end from one operation to the
  * next: neighbours that share one are cheaper. */
-uint32_t gcopy_from_guest(struct gcopy *batch, uint32_t ref, uint16_t offset,
-			  const struct page_buffer *to, uint16_t to_offset, uint16_t length);
-uint32_t gcopy_to_guest(struct gcopy *batch, uint32_t ref, uint16_t offset,
-			const uint8_t *data, uint32_t gref, uint16_t length);
+void gcopy_from_guest(struct gcopy *batch, uint32_t ref, uint16_t offset,
+		      const struct page_buffer *to, uint16_t to_offset, uint16_t length);
+void gcopy_to_guest(struct gcopy *batch, uint32_t ref, uint16_t offset,
+		    const uint8_t *data, uint32_t gref, uint16_t length);
 
 /* Runs all queued operations.  If the call as a whole fails, every status says so. */
 void gcopy_run(struct gcopy *batch);

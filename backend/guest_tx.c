@@ -242,7 +242,7 @@ static void plan_copies(struct guest_tx *tx, const struct tx_packet *packet, str
 		frame->length += slot->size;
 		tx->slots_used++;
 	}
-	planned->operations = frame->segment_count;
+	planned->operations = (uint16_t)(tx->copy->count - planned->first_operation);
 }
 
 static void plan_frame(struct guest_tx *tx, const struct tx_packet *packet)

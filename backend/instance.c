@@ -24,6 +24,7 @@ struct vif {
 	struct vif_common common;
 	struct control_ring control;		/* closed if the guest has none, or broke it */
 	bool hash_unsent;			/* unetbackd has not been told the newest */
+	struct gref_map *maps;			/* a queue each; NULL if the guest has no control ring */
 	uint32_t queue_count;			/* threads running */
 	struct queue_thread *queues[VIF_QUEUES_MAX];
 };
@@ -66,6 +67,27 @@ static void report_broken(void *context, const char *why)
 
 /* --- one vif ---------------------------------------------------------------------------------- */
 
+static int open_maps(struct vif *vif, char *why, size_t size)
+{
+	vif->maps = calloc(vif->config.queue_count, sizeof *vif->maps);
+	if (!vif->maps) {
+		snprintf(why, size, "no memory for the pages that the guest may have mapped");
+		return -ENOMEM;
+	}
+	for (uint32_t i = 0; i < vif->config.queue_count; i++)
+		gref_map_open(&vif->maps[i], vif->instance->setup->gnttab, vif->config.guest,
+			      GREF_MAP_MAX / vif->config.queue_count);
+	return 0;
+}
+
+static void close_maps(struct vif *vif)
+{
+	for (uint32_t i = 0; vif->maps && i < vif->config.queue_count; i++)
+		gref_map_close(&vif->maps[i]);
+	free(vif->maps);
+	vif->maps = NULL;
+}
+
 static void vif_stop(struct vif *vif)
 {
 	struct vif_state *state = &vif->instance->setup->state->vifs[vif->config.slot];
@@ -77,6 +99,7 @@ static void vif_stop(struct vif *vif)
 		free(vif->queues[i]);
 	}
 	vif->queue_count = 0;
+	close_maps(vif);
 	vif_common_destroy(&vif->common);
 	state_set(&state->connected, 0);
 }
@@ -135,12 +158,14 @@ static void send_hash(struct vif *vif)
 	vif->hash_unsent = channel_send(vif->instance->setup->channel, &message, NULL, 0) == -EAGAIN;
 }
 
-/* The next instance, the queues and unetbackd are told what the guest wants. */
-static void publish_hash(struct vif *vif)
+/* The next instance and the queues are told what the guest wants.  unetbackd is (send_hash) when the ring has been
+ * served: it needs the last word only. */
+static void publish_hash(void *context, const struct hash_config *hash)
 {
-	vif->instance->setup->state->vifs[vif->config.slot].hash = vif->control.hash;
-	vif_common_set_hash(&vif->common, &vif->control.hash);
-	send_hash(vif);
+	struct vif *vif = context;
+
+	vif->instance->setup->state->vifs[vif->config.slot].hash = *hash;
+	vif_common_set_hash(&vif->common, hash);
 }
 
 /* Before the queues start: they begin with the hash that a restart found. */
@@ -148,9 +173,18 @@ static int open_control(struct vif *vif, int evtchn_fd, char *why, size_t size)
 {
 	const struct instance_setup *setup = vif->instance->setup;
 	const struct hash_config hash = setup->state->vifs[vif->config.slot].hash;
-	const struct control_setup control = { &vif->config, setup->gnttab, evtchn_fd, &hash };
+	int error = open_maps(vif, why, size);
+	const struct control_setup control = { &vif->config, setup->gnttab, evtchn_fd, &hash, vif->maps,
+					       publish_hash, vif };
 
-	return control_ring_open(&vif->control, &control, why, size);
+	if (error) {
+		close(evtchn_fd);
+		return error;
+	}
+	error = control_ring_open(&vif->control, &control, why, size);
+	if (!error)
+		publish_hash(vif, &vif->control.hash);
+	return error;
 }
 
 /* Takes over all @fds; closes those that no queue got to. */
@@ -175,7 +209,7 @@ static int vif_start(struct vif *vif, const struct port_class *class, const int 
 			.port_fd = ports ? fds[i] : -1,
 			.evtchn_fd = fds[ports + i],
 			.gnttab = setup->gnttab, .pages = setup->pages, .common = &vif->common,
-			.multicast = &state->multicast,
+			.multicast = &state->multicast, .map = vif->maps ? &vif->maps[i] : NULL,
 			.state = &state->queues[i],
 		};
 
@@ -190,7 +224,7 @@ static int vif_start(struct vif *vif, const struct port_class *class, const int 
 	state_set(&state->features, config->features);
 	state_set(&state->connected, vif->queue_count);
 	if (!error && hash_is_on(&vif->control.hash))
-		publish_hash(vif);
+		send_hash(vif);
 	return error;
 }
 
@@ -348,7 +382,10 @@ static void serve_control(struct vif *vif)
 	int error = control_ring_serve(&vif->control);
 
 	if (vif->control.hash_changed)
-		publish_hash(vif);
+		send_hash(vif);
+	for (uint32_t i = 0; i < vif->queue_count; i++)
+		state_set(&vif->instance->setup->state->vifs[vif->config.slot].queues[i].mapped_pages,
+			  vif->maps[i].count);
 	if (!error)
 		return;
 	report_broken(vif, vif->control.fault);

@@ -123,6 +123,7 @@ static void wire(struct queue_pair *pair, const struct queue_pair_setup *setup)
 	pair->tx.events = pair->rx.events = &pair->events;
 	pair->rx.features = config->features;
 	pair->common = setup->common;
+	pair->map = setup->map;
 	pair->tx.multicast = setup->multicast;
 	pair->rx.multicast = setup->multicast;
 	follow_common(pair);
@@ -209,7 +210,7 @@ static int receive(struct queue_pair *pair, bool sent)
 	return got;
 }
 
-int queue_pair_poll(struct queue_pair *pair)
+static int poll_once(struct queue_pair *pair)
 {
 	int sent, received, delivered;
 
@@ -225,6 +226,18 @@ int queue_pair_poll(struct queue_pair *pair)
 	if (delivered < 0)
 		return delivered;
 	return sent + received + delivered;
+}
+
+int queue_pair_poll(struct queue_pair *pair)
+{
+	struct gref_map *entered = gref_map_enter(pair->map);
+	int work;
+
+	pair->copy.map = entered;
+	work = poll_once(pair);
+	pair->copy.map = NULL;
+	gref_map_leave(entered);
+	return work;
 }
 
 void queue_pair_fault(const struct queue_pair *pair, char *text, size_t size)

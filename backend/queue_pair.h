@@ -21,6 +21,7 @@ struct queue_pair_setup {
 	struct pages *pages;			/* outlives the pair */
 	struct vif_common *common;		/* outlives the pair */
 	struct multicast *multicast;		/* of the vif; outlives the pair */
+	struct gref_map *map;			/* of the queue; outlives the pair; NULL where there is none */
 	struct queue_state *state;		/* cleared by open; outlives the pair */
 };
 
@@ -33,6 +34,7 @@ struct queue_pair {
 	void *tx_page, *rx_page;		/* mapped ring pages */
 	struct port_visit visit;		/* when to read from the port; .readable is set by who slept */
 	bool rx_notify;				/* the guest tells when it posts buffers */
+	struct gref_map *map;
 	struct gcopy copy;
 	struct events events;
 	struct guest_tx tx;

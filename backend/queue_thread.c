@@ -104,6 +104,7 @@ static int drain(struct queue_thread *thread)
 		total += work;
 	state_set(&pair->state->copy_batches, pair->copy.batches);
 	state_set(&pair->state->copy_operations, pair->copy.operations);
+	state_set(&pair->state->copy_mapped, pair->copy.mapped);
 	return work < 0 ? work : total;
 }
 

@@ -45,6 +45,7 @@
 	X(rx_port_errors,	"guest_rx_port_errors",	"reads from the port that failed")         \
 	X(copy_batches,		"copy_batches",		"grant copy calls")                        \
 	X(copy_operations,	"copy_operations",	"operations in them")                      \
+	X(copy_mapped,		"copy_mapped",		"copies from and to pages that the guest had us map") \
 	X(wakeups,		"wakeups",		"times the thread woke up")                \
 	X(events,		"events",		"events received from the guest")          \
 	X(events_spurious,	"events_spurious",	"events that brought no work")
@@ -63,6 +64,7 @@
 	X(rx_limit_bytes,	"guest_rx_limit_bytes",	"depth in force, bytes")                   \
 	X(rx_limit_age_ms,	"guest_rx_limit_age_ms", "age limit in force, ms")                 \
 	X(granted_pages,	"granted_pages",	"buffer pages the hypervisor knows by grant") \
+	X(mapped_pages,		"mapped_pages",		"pages of the guest's that it has us map")  \
 	X(plain_pages,		"plain_pages",		"buffer pages of plain memory")            \
 	X(thread_id,		"thread_id",		"Linux thread that serves this queue")     \
 	X(broken,		"broken",		"1 after the guest broke a ring")

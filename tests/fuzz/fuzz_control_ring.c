@@ -17,6 +17,7 @@
 enum command { POST, POST_LIKELY, PUBLISH, SERVE, FILL, SCRIBBLE, POKE_IN_COPY, FAIL_COPY, COMMANDS };
 
 static struct control_ring control;
+static struct gref_map maps[VIF_QUEUES_MAX];
 static xengnttab_handle *gnttab;
 static struct xen_netif_ctrl_sring *ring;
 static uint32_t prod;
@@ -52,14 +53,18 @@ static void open_world(uint32_t start, uint32_t queues)
 	ring->req_prod = ring->rsp_prod = prod = start;
 	broken = false;
 	in_copy.set = false;
+	for (uint32_t i = 0; i < queues; i++)
+		gref_map_open(&maps[i], gnttab, FAKE_GUEST, GREF_MAP_MAX / queues);
 	fake.on_copy = poke_in_copy;
 	CHECK(control_ring_open(&control, &(struct control_setup){ &config, gnttab, fake_evtchn_fd(&event_end),
-								    &none }, why, sizeof why) == 0);
+								    &none, maps, NULL, NULL }, why, sizeof why) == 0);
 }
 
 static void close_world(void)
 {
 	control_ring_close(&control);
+	for (uint32_t i = 0; i < control.queues; i++)
+		gref_map_close(&maps[i]);
 	close(event_end);
 	xengnttab_close(gnttab);
 	fake_xen_teardown();
@@ -76,7 +81,8 @@ static void post(uint16_t type, uint32_t a, uint32_t b, uint32_t c)
 /* Answers from @before on: as many as requests, each of netif.h's statuses. */
 static void check_answers(uint32_t before, uint32_t published)
 {
-	CHECK(ring->rsp_prod == control.ring.rsp || in_copy.set);
+	/* The guest may have scribbled over what we did not write since. */
+	CHECK(ring->rsp_prod == control.ring.rsp || in_copy.set || control.ring.rsp == before);
 	CHECK(control.ring.rsp == control.ring.cons && control.ring.rsp - before <= published - before);
 	if (in_copy.set)
 		return;
@@ -84,8 +90,34 @@ static void check_answers(uint32_t before, uint32_t published)
 		const struct xen_netif_ctrl_response *answer = &ring->ring[i % NETIF_CONTROL_RING_SIZE].rsp;
 
 		CHECK(answer->status <= XEN_NETIF_CTRL_STATUS_BUFFER_OVERFLOW);
-		CHECK(answer->status == 0 || answer->data == 0);
+		CHECK(answer->status == 0 || answer->data == 0 ||
+		      answer->type == XEN_NETIF_CTRL_TYPE_DEL_GREF_MAPPING);
 	}
+}
+
+/* Every page that is mapped is found, and as many as are counted; the ring is one more. */
+static void check_maps(void)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t queue = 0; queue < control.queues; queue++) {
+		struct gref_map *map = &maps[queue], *entered = gref_map_enter(map);
+		uint32_t count = 0;
+
+		for (uint32_t i = 0; i < GREF_MAP_MAX; i++) {
+			uint8_t byte;
+
+			if (!map->pages[i].page)
+				continue;
+			count++;
+			CHECK(gref_map_read(entered, map->pages[i].ref, 0, &byte, 1));
+			CHECK(map->pages[i].page == fake.guest[map->pages[i].ref]);
+		}
+		gref_map_leave(entered);
+		CHECK(count == map->count && count <= map->limit);
+		sum += count;
+	}
+	CHECK(fake.mapped == (int)sum + 1);
 }
 
 static void serve(void)
@@ -102,6 +134,7 @@ static void serve(void)
 	CHECK(broken == (control.fault != NULL));
 	check_answers(before, published);
 	CHECK(hash_config_is_good(&control.hash, control.queues));
+	check_maps();
 	CHECK(control.hash_changed == (memcmp(&hash, &control.hash, sizeof hash) != 0));
 	CHECK(fake.crossings == 0);
 }
@@ -114,6 +147,10 @@ static void post_likely(struct fuzz_input *input)
 	case XEN_NETIF_CTRL_TYPE_SET_HASH_KEY:
 	case XEN_NETIF_CTRL_TYPE_SET_HASH_MAPPING:
 		post(type, DATA_REF, count, fuzz_u8(input));
+		break;
+	case XEN_NETIF_CTRL_TYPE_ADD_GREF_MAPPING:
+	case XEN_NETIF_CTRL_TYPE_DEL_GREF_MAPPING:
+		post(type, fuzz_u8(input), DATA_REF, count);
 		break;
 	default:
 		post(type, count, 0, 0);

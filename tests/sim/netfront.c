@@ -49,6 +49,8 @@ void netfront_slots_create(struct netfront *fe, struct netfront_slot slots[NETFR
 
 void netfront_revoke(struct netfront *fe, struct netfront_slot *slot, const char *what)
 {
+	if (slot->staged)
+		return;
 	if (slot->granted && !simguest_revoke(fe->guest, slot->ref))
 		netfront_violation(fe, "%s: grant %u is still in use", what, slot->ref);
 	slot->granted = false;
@@ -57,6 +59,7 @@ void netfront_revoke(struct netfront *fe, struct netfront_slot *slot, const char
 void netfront_slots_free(struct netfront *fe, struct netfront_slot slots[NETFRONT_RING])
 {
 	for (uint32_t i = 0; i < NETFRONT_RING; i++) {
+		slots[i].staged = false;
 		netfront_revoke(fe, &slots[i], "closing");
 		if (simguest_grant_free(fe->guest, slots[i].ref))
 			simguest_page_free(fe->guest, slots[i].frame);

@@ -88,6 +88,7 @@ struct netfront_config {
 struct netfront_slot {			/* of either ring, by id */
 	uint32_t frame, ref;
 	bool used, granted;
+	bool staged;			/* the backend keeps it mapped: granted until that ends */
 };
 
 struct netfront_tx {
@@ -206,6 +207,11 @@ void netfront_poll(struct netfront *fe);
 bool netfront_control(struct netfront *fe, uint16_t type, const uint32_t arguments[3], uint32_t *status,
 		      uint32_t *data, int timeout);
 void *netfront_control_page(struct netfront *fe);
+/* Staging grants: has the backend map the pages of @queue's slots, as many of both rings as it takes, and not any
+ * more.  How many it was; -1 if it would not, or did not answer in @timeout ms.  Slots in use may be staged; what
+ * is still mapped afterwards is a violation. */
+int netfront_stage(struct netfront *fe, uint32_t queue, int timeout);
+int netfront_unstage(struct netfront *fe, uint32_t queue, int timeout);
 uint32_t netfront_control_ref(const struct netfront *fe);
 
 void netfront_judge_off(struct netfront *fe);

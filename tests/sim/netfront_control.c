@@ -18,7 +18,7 @@ int netfront_control_create(struct netfront *fe)
 	*control = (struct netfront_control){ .frame = simguest_page_alloc(fe->guest),
 					      .data_frame = simguest_page_alloc(fe->guest) };
 	control->ref = simguest_grant(fe->guest, fe->backend_domid, control->frame, false);
-	control->data_ref = simguest_grant(fe->guest, fe->backend_domid, control->data_frame, true);
+	control->data_ref = simguest_grant(fe->guest, fe->backend_domid, control->data_frame, false);
 	control->shared = simguest_page(fe->guest, control->frame);
 	control->shared->req_event = control->shared->rsp_event = 1;
 	control->port = (uint32_t)port;
@@ -87,4 +87,84 @@ bool netfront_control(struct netfront *fe, uint16_t type, const uint32_t argumen
 	if (data)
 		*data = response.data;
 	return true;
+}
+
+/* --- staging grants --------------------------------------------------------------------------- */
+
+/* The page @i of @count: first those of the tx ring, which are for reading only, then as many of the rx ring. */
+static struct netfront_slot *slot_of(struct netfront_queue *queue, uint32_t i, uint32_t count)
+{
+	return i < count / 2 ? &queue->tx.slots[i] : &queue->rx.slots[i - count / 2];
+}
+
+static uint32_t write_list(struct netfront *fe, struct netfront_queue *queue, uint32_t limit)
+{
+	struct xen_netif_gref *list = netfront_control_page(fe);
+	uint32_t count = limit < 2 * NETFRONT_RING ? limit : 2 * NETFRONT_RING;
+
+	for (uint32_t i = 0; i < count; i++)
+		list[i] = (struct xen_netif_gref){ .ref = slot_of(queue, i, count)->ref, .status = 99,
+						   .flags = i < count / 2 ? XEN_NETIF_CTRLF_GREF_readonly : 0 };
+	return count;
+}
+
+static bool ask(struct netfront *fe, uint16_t type, uint32_t queue, uint32_t count, uint32_t *data, int timeout)
+{
+	const uint32_t arguments[3] = { queue, fe->control_ring.data_ref, count };
+	uint32_t status;
+
+	return netfront_control(fe, type, arguments, &status, data, timeout) &&
+	       status == XEN_NETIF_CTRL_STATUS_SUCCESS;
+}
+
+static void end_staging(struct netfront *fe, struct netfront_slot *slot)
+{
+	slot->staged = false;
+	if (!slot->used)
+		netfront_revoke(fe, slot, "unstaged");
+}
+
+int netfront_stage(struct netfront *fe, uint32_t number, int timeout)
+{
+	struct netfront_queue *queue = &fe->queues[number];
+	uint32_t count;
+
+	if (!ask(fe, XEN_NETIF_CTRL_TYPE_GET_GREF_MAPPING_SIZE, number, 0, &count, timeout))
+		return -1;
+	count = write_list(fe, queue, count);
+	for (uint32_t i = 0; i < count; i++) {
+		struct netfront_slot *slot = slot_of(queue, i, count);
+
+		if (!slot->granted)
+			simguest_grant_again(fe->guest, slot->ref, fe->backend_domid, slot->frame, i < count / 2);
+		slot->granted = slot->staged = true;	/* from now on it may be mapped */
+	}
+	if (ask(fe, XEN_NETIF_CTRL_TYPE_ADD_GREF_MAPPING, number, count, NULL, timeout))
+		return (int)count;
+	for (uint32_t i = 0; i < count; i++)
+		end_staging(fe, slot_of(queue, i, count));
+	return -1;
+}
+
+int netfront_unstage(struct netfront *fe, uint32_t number, int timeout)
+{
+	struct netfront_queue *queue = &fe->queues[number];
+	const struct xen_netif_gref *list = netfront_control_page(fe);
+	uint32_t count, unmapped, told = 0;
+
+	if (!ask(fe, XEN_NETIF_CTRL_TYPE_GET_GREF_MAPPING_SIZE, number, 0, &count, timeout))
+		return -1;
+	count = write_list(fe, queue, count);
+	if (!ask(fe, XEN_NETIF_CTRL_TYPE_DEL_GREF_MAPPING, number, count, &unmapped, timeout))
+		return -1;
+	for (uint32_t i = 0; i < count; i++) {
+		told += list[i].status == XEN_NETIF_CTRL_STATUS_SUCCESS;
+		if (list[i].status != XEN_NETIF_CTRL_STATUS_SUCCESS &&
+		    list[i].status != XEN_NETIF_CTRL_STATUS_INVALID_PARAMETER)
+			netfront_violation(fe, "status %u of an unstaged grant", list[i].status);
+		end_staging(fe, slot_of(queue, i, count));
+	}
+	if (told != unmapped)
+		netfront_violation(fe, "%u grants unstaged by their statuses, %u by the answer", told, unmapped);
+	return (int)unmapped;
 }

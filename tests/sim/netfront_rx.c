@@ -21,7 +21,8 @@ static void post(struct netfront_queue *queue)
 
 	if (!fe->config.no_tail_check)
 		memset(simguest_page(fe->guest, slot->frame), POISON, SIM_PAGE);
-	simguest_grant_again(fe->guest, slot->ref, fe->backend_domid, slot->frame, false);
+	if (!slot->staged)
+		simguest_grant_again(fe->guest, slot->ref, fe->backend_domid, slot->frame, false);
 	slot->used = slot->granted = true;
 	rx->shared->ring[id].req =
 		(struct netif_rx_request){ .id = (uint16_t)id, .gref = slot->ref };

@@ -58,8 +58,8 @@ static void put_request(struct netfront_queue *queue, uint16_t offset, uint16_t 
 	uint16_t id = tx->free[--tx->free_count];
 	struct netfront_slot *slot = &tx->slots[id];
 
-	simguest_grant_again(queue->fe->guest, slot->ref, queue->fe->backend_domid, slot->frame,
-			     true);
+	if (!slot->staged)
+		simguest_grant_again(queue->fe->guest, slot->ref, queue->fe->backend_domid, slot->frame, true);
 	slot->used = slot->granted = true;
 	tx->sent[tx->newest++ % NETFRONT_RING] = id;
 	next_entry(tx)->req = (struct netif_tx_request){ .gref = slot->ref, .offset = offset,

@@ -39,6 +39,9 @@ long long simback_number(const char *command, const char *vif, const char *secti
 int simback_descriptors(void);
 int simback_children(void);
 
+/* Kills the instance that serves @vif, and waits for another; the stop then minds no instance that ended. */
+void simback_kill_instance(const char *vif);
+
 /* The domain of a guest that runs, and its end as the toolstack makes it. */
 struct simguest *simback_guest(uint32_t domid);
 void simback_destroy(struct simguest *guest);

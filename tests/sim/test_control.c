@@ -204,12 +204,23 @@ static void a_new_connection_begins_without_a_hash(void **state)
 	simback_await(hash_is_not_shown, NULL);
 }
 
-static void staging_grants_are_not_there_yet(void **state)
+static void unknown_types_are_answered_so(void **state)
 {
 	(void)state;
-	ask(XEN_NETIF_CTRL_TYPE_GET_GREF_MAPPING_SIZE, 0, 0, 0, XEN_NETIF_CTRL_STATUS_NOT_SUPPORTED);
-	ask(XEN_NETIF_CTRL_TYPE_ADD_GREF_MAPPING, 0, 1, 1, XEN_NETIF_CTRL_STATUS_NOT_SUPPORTED);
+	ask(XEN_NETIF_CTRL_TYPE_INVALID, 0, 0, 0, XEN_NETIF_CTRL_STATUS_NOT_SUPPORTED);
 	ask(99, 0, 0, 0, XEN_NETIF_CTRL_STATUS_NOT_SUPPORTED);
+}
+
+static void the_hash_outlives_the_instance(void **state)
+{
+	(void)state;
+	set_up_as_windows_does();
+	simback_await(mapping_is_followed, NULL);
+	simback_kill_instance(vif->name);
+	simback_await(hash_is_shown, NULL);
+	simback_await(mapping_is_followed, NULL);
+	set_mapping(1, 3);
+	simback_await(mapping_is_followed, NULL);
 }
 
 /* Requests without end, as fast as it can: another vif of the same guest notices nothing. */
@@ -264,7 +275,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(the_mapping_decides_and_frames_carry_their_hash),
 		TEST(a_new_connection_begins_without_a_hash),
-		TEST(staging_grants_are_not_there_yet),
+		TEST(unknown_types_are_answered_so),
+		TEST(the_hash_outlives_the_instance),
 		TEST(a_flood_harms_nobody),
 		TEST(a_broken_control_ring_closes_its_vif),
 	};

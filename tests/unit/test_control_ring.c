@@ -23,6 +23,7 @@
 #define SET_ALGORITHM XEN_NETIF_CTRL_TYPE_SET_HASH_ALGORITHM
 
 static struct control_ring control;
+static struct gref_map maps[QUEUES];
 static xengnttab_handle *gnttab;
 static struct xen_netif_ctrl_sring *ring;
 static uint32_t prod, seen;
@@ -32,9 +33,20 @@ static const struct vif_config config = {
 	.control_ring_ref = RING_REF, .control_port = PORT,
 };
 
+static struct hash_config published;
+static uint32_t published_at;			/* rsp_prod then */
+
+static void take_published(void *context, const struct hash_config *hash)
+{
+	(void)context;
+	published = *hash;
+	published_at = ring->rsp_prod;
+}
+
 static int open_control(const struct hash_config *hash, char *why, size_t size)
 {
-	const struct control_setup setup = { &config, gnttab, fake_evtchn_fd(&event_end), hash };
+	const struct control_setup setup = { &config, gnttab, fake_evtchn_fd(&event_end), hash, maps,
+					       take_published, NULL };
 
 	return control_ring_open(&control, &setup, why, size);
 }
@@ -51,6 +63,8 @@ static int setup(void **state)
 	memset(ring, 0, XEN_PAGE);
 	ring->req_prod = ring->rsp_prod = prod = seen = START;
 	ring->rsp_event = START + 1;
+	for (uint32_t i = 0; i < QUEUES; i++)
+		gref_map_open(&maps[i], gnttab, FAKE_GUEST, GREF_MAP_MAX / QUEUES);
 	if (open_control(&none, why, sizeof why) != 0)
 		fail_msg("%s", why);
 	return 0;
@@ -62,6 +76,8 @@ static int teardown(void **state)
 	control_ring_close(&control);
 	control_ring_close(&control);
 	close(event_end);
+	for (uint32_t i = 0; i < QUEUES; i++)
+		gref_map_close(&maps[i]);
 	xengnttab_close(gnttab);
 	fake_xen_teardown();
 	return 0;
@@ -125,6 +141,18 @@ static void the_way_windows_sets_it_up(void **state)
 	assert_true(hash_is_on(&control.hash) && hash_config_is_good(&control.hash, QUEUES));
 	assert_int_equal(ask(SET_ALGORITHM, HASH_NONE, 0, 0), SUCCESS);
 	assert_false(hash_is_on(&control.hash));
+}
+
+/* Who is told that it is in force must find it so, also if we die in between. */
+static void the_hash_is_in_force_before_the_answer(void **state)
+{
+	(void)state;
+	for (uint32_t size = 1; size <= 3; size++)
+		post(SET_SIZE, size, 0, 0);
+	ring->req_prod = prod;
+	assert_int_equal(control_ring_serve(&control), 0);
+	assert_int_equal(published.mapping_size, 3);
+	assert_int_equal(published_at, prod - 1);	/* all but its own are answered */
 }
 
 static void what_makes_no_sense_changes_nothing(void **state)
@@ -208,6 +236,106 @@ static void only_the_copy_is_looked_at(void **state)
 	assert_true(hash_config_is_good(&control.hash, QUEUES));
 }
 
+/* --- pages that stay mapped ------------------------------------------------------------------- */
+
+#define GET_GREFS XEN_NETIF_CTRL_TYPE_GET_GREF_MAPPING_SIZE
+#define ADD_GREFS XEN_NETIF_CTRL_TYPE_ADD_GREF_MAPPING
+#define DEL_GREFS XEN_NETIF_CTRL_TYPE_DEL_GREF_MAPPING
+
+/* A list of references from @first on into the page that requests name. */
+static struct xen_netif_gref *list_from(uint32_t first, uint32_t count)
+{
+	struct xen_netif_gref *list = (struct xen_netif_gref *)fake.guest[DATA_REF];
+
+	for (uint32_t i = 0; i < count; i++)
+		list[i] = (struct xen_netif_gref){ .ref = first + i, .status = 99 };
+	return list;
+}
+
+static void pages_are_mapped_and_unmapped(void **state)
+{
+	struct xen_netif_gref *list;
+
+	(void)state;
+	for (uint32_t queue = 0; queue < QUEUES; queue++) {
+		post(GET_GREFS, queue, 0, 0);
+		ring->req_prod = prod;
+		assert_int_equal(control_ring_serve(&control), 0);
+		assert_int_equal(take(GET_GREFS).data, GREF_MAP_MAX / QUEUES);
+		list_from(100, 20);
+		assert_int_equal(ask(ADD_GREFS, queue, DATA_REF, 20), SUCCESS);
+		assert_int_equal(maps[queue].count, 20);
+	}
+	assert_int_equal(fake.mapped, 1 + 20 * QUEUES);
+	assert_int_equal(((struct xen_netif_gref *)fake.guest[DATA_REF])[0].status, 99);	/* not written */
+	list = list_from(90, 20);
+	post(DEL_GREFS, 1, DATA_REF, 20);
+	ring->req_prod = prod;
+	assert_int_equal(control_ring_serve(&control), 0);
+	assert_int_equal(take(DEL_GREFS).data, 10);
+	for (uint32_t i = 0; i < 20; i++)
+		assert_int_equal(list[i].status, i < 10 ? INVALID : SUCCESS);
+	assert_int_equal(maps[1].count, 10);
+	assert_int_equal(fake.mapped, 1 + 20 * QUEUES - 10);
+	assert_int_equal(list[20].status, 0x5a5a);	/* behind the list */
+}
+
+static void lists_that_make_no_sense_map_nothing(void **state)
+{
+	static const struct { uint16_t type; uint32_t data[3]; } rows[] = {
+		{ GET_GREFS, { QUEUES, 0, 0 } }, { GET_GREFS, { UINT32_MAX, 0, 0 } },
+		{ ADD_GREFS, { QUEUES, DATA_REF, 1 } }, { ADD_GREFS, { UINT32_MAX, DATA_REF, 1 } },
+		{ ADD_GREFS, { 0, 0xdead, 1 } }, { ADD_GREFS, { 0, DATA_REF, 0 } },
+		{ ADD_GREFS, { 0, DATA_REF, 129 } }, { ADD_GREFS, { 0, DATA_REF, 513 } },
+		{ ADD_GREFS, { 0, DATA_REF, 0x20000001 } },	/* in bytes it wraps */
+		{ DEL_GREFS, { QUEUES, DATA_REF, 1 } }, { DEL_GREFS, { 0, 0xdead, 1 } },
+		{ DEL_GREFS, { 0, DATA_REF, 0 } }, { DEL_GREFS, { 0, DATA_REF, 513 } },
+		{ DEL_GREFS, { 0, DATA_REF, 0x20000001 } },
+	};
+
+	(void)state;
+	list_from(1, 512);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "row %zu", i);
+		SAME(name, ask(rows[i].type, rows[i].data[0], rows[i].data[1], rows[i].data[2]), INVALID);
+		SAME(name, fake.mapped, 1);
+	}
+	assert_int_equal(ask(ADD_GREFS, 0, DATA_REF, 128), SUCCESS);
+	assert_int_equal(ask(DEL_GREFS, 1, DATA_REF, 128), SUCCESS);	/* of another queue: none is there */
+	assert_int_equal(maps[0].count, 128);
+	fake.fail_operation = fake.copy_operations + 1;		/* statuses cannot be written back */
+	fake.fail_status = GNTST_bad_gntref;
+	assert_int_equal(ask(DEL_GREFS, 0, DATA_REF, 128), INVALID);
+	assert_int_equal(maps[0].count, 0);
+}
+
+static void one_list_a_call(void **state)
+{
+	(void)state;
+	list_from(1, 4);
+	for (uint32_t i = 0; i < QUEUES; i++)
+		post(ADD_GREFS, i, DATA_REF, 4);
+	ring->req_prod = prod;
+	for (uint32_t i = 0; i < QUEUES; i++) {
+		assert_int_equal(control_ring_serve(&control), 0);
+		assert_int_equal(control.more, i < QUEUES - 1);
+		assert_int_equal(take(ADD_GREFS).status, SUCCESS);
+		assert_int_equal(ring->rsp_prod, seen);
+	}
+}
+
+static void without_maps_nothing_is_mapped(void **state)
+{
+	(void)state;
+	control.maps = NULL;
+	list_from(1, 4);
+	assert_int_equal(ask(GET_GREFS, 0, 0, 0), UNKNOWN);
+	assert_int_equal(ask(ADD_GREFS, 0, DATA_REF, 4), UNKNOWN);
+	assert_int_equal(ask(DEL_GREFS, 0, DATA_REF, 4), UNKNOWN);
+}
+
 /* --- the ring --------------------------------------------------------------------------------- */
 
 static void a_full_ring_is_served_in_one_call(void **state)
@@ -288,8 +416,11 @@ static void a_failure_at_each_step_leaves_nothing_open(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(the_way_windows_sets_it_up), TEST(what_makes_no_sense_changes_nothing),
+		TEST(the_way_windows_sets_it_up), TEST(the_hash_is_in_force_before_the_answer),
+		TEST(what_makes_no_sense_changes_nothing),
 		TEST(a_mapping_counts_whole_or_not_at_all), TEST(a_shorter_key_ends_with_zeros),
+		TEST(pages_are_mapped_and_unmapped), TEST(lists_that_make_no_sense_map_nothing),
+		TEST(one_list_a_call), TEST(without_maps_nothing_is_mapped),
 		TEST(only_the_copy_is_looked_at), TEST(a_full_ring_is_served_in_one_call),
 		TEST(an_overrun_is_fatal), TEST(the_port_is_unmasked_when_the_ring_is_empty),
 		TEST(what_the_last_instance_was_told_is_kept_if_it_makes_sense),

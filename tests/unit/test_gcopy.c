@@ -78,7 +78,8 @@ static void each_operation_fails_alone(void **state)
 		for (uint32_t i = 0; i < GCOPY_OPERATIONS; i++) {
 			const struct page_buffer to = { memory[i], GREF_NONE };
 
-			SAME("index", gcopy_from_guest(&batch, i, 0, &to, 0, 64), i);
+			gcopy_from_guest(&batch, i, 0, &to, 0, 64);
+			SAME("count", batch.count, i + 1);
 		}
 		SAME("room", gcopy_room(&batch), 0);
 		gcopy_run(&batch);
