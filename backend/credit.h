@@ -5,10 +5,11 @@
  * one word, the time until which its rate is used up (the generic cell rate algorithm of ATM Forum TM 4.0,
  * the virtual scheduling form).
  *
- * Whoever finds any credit may pass a frame of any size, and what it costs beyond the credit is paid back
- * before the next frame: so a frame larger than the burst still passes, no queue with large frames starves
- * beside one with small frames, and over a long time the rate is exact.  N threads that look at the same
- * time may pass N frames; that, too, is paid back.
+ * Taking is never refused; it says from when on what was taken may pass, which is when there is any credit.
+ * Whoever has to wait has paid, and waits for his own time: queues that wait pass in the order in which they
+ * asked, a frame each, so that none starves, whatever the size of its frames and however late its thread
+ * wakes up.  A frame of any size passes, and what it costs beyond the credit is paid back before the next:
+ * so one larger than the burst still passes, and over a long time the rate is exact.
  *
  * Pure: time is an argument.  No call waits. */
 #ifndef BACKEND_CREDIT_H
@@ -31,6 +32,9 @@ static inline bool rate_is_limited(const struct rate *rate)
 	return rate->units != 0 && rate->usec != 0;
 }
 
+/* Units a second; 0: no limit. */
+uint64_t rate_a_second(const struct rate *rate);
+
 struct credit {
 	int64_t used_until;		/* atomic; 1/16 ns of CLOCK_MONOTONIC: 18 years */
 };
@@ -41,12 +45,26 @@ struct credit {
 #define CREDIT_BURST_MS   10
 #define CREDIT_BYTES_FLOOR 131072u	/* xen-netback's: a jumbo frame must pass (tx_add_credit) */
 
-/* Whether there is credit at @now; if not, *@retry is when there will be. */
-bool credit_is_there(const struct credit *credit, const struct rate *rate, uint32_t floor, struct mono now,
-		     struct mono *retry);
-/* Takes @units, whether they are there or not. */
-void credit_take(struct credit *credit, const struct rate *rate, struct mono now, uint32_t units);
-/* A full bucket: what a new rate starts with. */
-void credit_fill(struct credit *credit);
+/* A rate made ready for taking. */
+struct credit_terms {
+	struct rate rate;
+	int64_t burst;			/* ticks, as used_until */
+};
+/* @rate is limited. */
+void credit_terms_set(struct credit_terms *terms, const struct rate *rate, uint32_t floor);
+
+/* Takes @units: from when on they may pass, @now if at once. */
+struct mono credit_take(struct credit *credit, const struct credit_terms *terms, struct mono now,
+			uint32_t units);
+
+#define CREDIT_FULL 0			/* what a new rate starts with */
+static inline void credit_set(struct credit *credit, int64_t used_until)
+{
+	__atomic_store_n(&credit->used_until, used_until, __ATOMIC_RELAXED);
+}
+static inline int64_t credit_get(const struct credit *credit)
+{
+	return __atomic_load_n(&credit->used_until, __ATOMIC_RELAXED);
+}
 
 #endif

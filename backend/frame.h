@@ -20,6 +20,7 @@
 /* The largest that comes from the switch: an IP packet of 65,535 bytes behind an Ethernet header with
  * two VLAN tags (a merged TCP stream may be that long; frontends take 17 slots of it). */
 #define FRAME_LENGTH_MAX_GUEST_RX (65535 + 14 + 2 * 4)
+#define FRAME_FOOTPRINT_MAX (18 * 4096)	/* of the largest frame, which may start anywhere in its first page */
 #define FRAME_ALIGN         64		/* frames in memory start on a cache line */
 #define FRAME_SEGMENTS_MAX  19		/* backend/netif.h: NETIF_SLOTS_MAX */
 

@@ -237,7 +237,7 @@ static int plan(struct guest_rx *rx)
 		if (gcopy_room(rx->copy) < 2 * data_slots(rx, frame))
 			break;
 		if (!limiter_allows(&rx->limiter, frame->length)) {
-			state_add(&rx->state->rx_no_credit, 1);
+			state_add(&rx->state->rx_no_credit, limiter_begins_to_wait(&rx->limiter));
 			break;
 		}
 		rx_queue_pop(&rx->queue);

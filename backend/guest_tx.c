@@ -296,7 +296,7 @@ static int collect(struct guest_tx *tx)
 			return error;
 		if (packet.verdict == GUEST_TX_SENT && !packet.is_control &&
 		    !limiter_allows(&tx->limiter, packet.length)) {
-			state_add(&tx->state->tx_no_credit, 1);
+			state_add(&tx->state->tx_no_credit, limiter_begins_to_wait(&tx->limiter));
 			break;
 		}
 		ring_tx_consume(&tx->ring, packet.requests);

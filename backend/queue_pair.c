@@ -92,20 +92,33 @@ static int open_port(struct queue_pair *pair, const struct queue_pair_setup *set
 	return 0;
 }
 
+static void show_rates(struct queue_state *state, const struct vif_live *live)
+{
+	state_set(&state->tx_rate_bytes, rate_a_second(&live->tx_rates[RATE_BYTES]));
+	state_set(&state->tx_rate_packets, rate_a_second(&live->tx_rates[RATE_PACKETS]));
+	state_set(&state->rx_rate_bytes, rate_a_second(&live->rx_rates[RATE_BYTES]));
+	state_set(&state->rx_rate_packets, rate_a_second(&live->rx_rates[RATE_PACKETS]));
+}
+
 /* Takes what has changed for all queues of the vif. */
 static void follow_common(struct queue_pair *pair)
 {
+	struct vif_credits *credits;
 	struct vif_live live;
 
-	pair->common_seen = vif_common_get(pair->common, &live, &pair->rx.hash);
+	do {
+		pair->common_seen = vif_common_get(pair->common, &live, &pair->rx.hash);
+		credits = vif_common_credits(pair->common, pair->common_seen);
+	} while (!credits);
 	pair->rx.queue.limits = live.limits;
 	pair->rx.multicast_control = live.multicast_control;
 	pair->rx.headroom = live.xdp_headroom;
-	limiter_set(&pair->tx.limiter, live.tx_rates, pair->common->tx_credits);
-	limiter_set(&pair->rx.limiter, live.rx_rates, pair->common->rx_credits);
+	limiter_set(&pair->tx.limiter, live.tx_rates, credits->tx);
+	limiter_set(&pair->rx.limiter, live.rx_rates, credits->rx);
 	state_set(&pair->state->rx_limit_frames, live.limits.frames);
 	state_set(&pair->state->rx_limit_bytes, live.limits.bytes);
 	state_set(&pair->state->rx_limit_age_ms, live.limits.age_ms);
+	show_rates(pair->state, &live);
 }
 
 /* Gives both directions what they share and clears what an earlier life left. */
@@ -197,17 +210,29 @@ void queue_pair_close(struct queue_pair *pair)
 	pair->port = NULL;
 }
 
-/* Port to queue, as far as it is worth a look. */
+/* Port to queue, as far as it is worth a look.  What waits for credit fills the queue and no more: the rest
+ * stays in the port, instead of being read to be dropped. */
 static int receive(struct queue_pair *pair, bool sent)
 {
 	int max = port_visit_max(&pair->visit, sent);
 	int got = 0;
 
+	if (limiter_holds(&pair->rx.limiter) && (uint32_t)max > rx_queue_room(&pair->rx.queue))
+		max = (int)rx_queue_room(&pair->rx.queue);
 	if (max > 0) {
 		got = guest_rx_receive(&pair->rx, max);
 		port_visit_done(&pair->visit, sent, max, got);
 	}
 	return got;
+}
+
+/* The one look at the clock, for vifs that have a rate. */
+static void begin_limited(struct queue_pair *pair)
+{
+	struct mono now = mono_now();
+
+	limiter_begin(&pair->tx.limiter, now);
+	limiter_begin(&pair->rx.limiter, now);
 }
 
 static int poll_once(struct queue_pair *pair)
@@ -217,7 +242,7 @@ static int poll_once(struct queue_pair *pair)
 	if (vif_common_moved(pair->common, pair->common_seen))
 		follow_common(pair);
 	if (pair->tx.limiter.on || pair->rx.limiter.on)
-		pair->tx.limiter.now = pair->rx.limiter.now = mono_now();
+		begin_limited(pair);
 	sent = guest_tx_poll(&pair->tx);
 	if (sent < 0)
 		return sent;

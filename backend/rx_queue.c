@@ -22,6 +22,15 @@ enum guest_rx_verdict rx_queue_push(struct rx_queue *queue, struct frame *frame)
 	return GUEST_RX_DELIVERED;
 }
 
+uint32_t rx_queue_room(const struct rx_queue *queue)
+{
+	uint32_t count = rx_queue_count(queue), frames, large;
+
+	frames = queue->limits.frames > count ? queue->limits.frames - count : 0;
+	large = queue->limits.bytes > queue->bytes ? (queue->limits.bytes - queue->bytes) / FRAME_FOOTPRINT_MAX : 0;
+	return frames < large ? frames : large;
+}
+
 struct frame *rx_queue_peek(const struct rx_queue *queue, uint32_t ahead)
 {
 	return ahead < rx_queue_count(queue) ? *at((struct rx_queue *)queue, queue->head + ahead)

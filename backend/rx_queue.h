@@ -25,6 +25,8 @@ static inline uint32_t rx_queue_count(const struct rx_queue *queue)
 	return queue->tail - queue->head;
 }
 
+/* Frames that are sure to find room, whatever their size. */
+uint32_t rx_queue_room(const struct rx_queue *queue);
 /* Takes @frame: GUEST_RX_DELIVERED, or the verdict that says which limit it met. */
 enum guest_rx_verdict rx_queue_push(struct rx_queue *queue, struct frame *frame);
 struct frame *rx_queue_peek(const struct rx_queue *queue, uint32_t ahead);	/* NULL past the end */

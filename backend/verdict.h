@@ -27,7 +27,7 @@
 	X(DELIVERED,	"delivered",		"lies in the guest's buffers")                     \
 	X(QUEUE_FRAMES,	"queue-full-frames",	"the queue held as many frames as its depth allows") \
 	X(QUEUE_BYTES,	"queue-full-bytes",	"the queue held as many bytes as its limit allows") \
-	X(TOO_OLD,	"too-old",		"the guest posted no buffers for longer than the age limit") \
+	X(TOO_OLD,	"too-old",		"waited for the guest to post buffers, or for its rate, longer than the age limit") \
 	X(TOO_LARGE,	"too-large",		"larger than this guest can take (no scatter-gather, or over 65,557 bytes)") \
 	X(NO_OFFLOAD,	"no-offload",		"needs an offload that this guest did not ask for") \
 	X(FILTERED,	"filtered",		"to a multicast address that the guest asked not to get") \

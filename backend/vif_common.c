@@ -3,16 +3,36 @@
 
 #include "vif_common.h"
 
+static struct vif_credits *credits_in_use(struct vif_common *common)
+{
+	return &common->credits[common->credits_in_use];
+}
+
+static void follow_rates(struct vif_common *common, const struct vif_live *live)
+{
+	const struct vif_credits *before = credits_in_use(common);
+
+	if (memcmp(before->tx_rates, live->tx_rates, sizeof live->tx_rates) == 0 &&
+	    memcmp(before->rx_rates, live->rx_rates, sizeof live->rx_rates) == 0)
+		return;
+	common->credits_in_use = (common->credits_in_use + 1) % VIF_COMMON_CREDITS;
+	vif_credits_follow(credits_in_use(common), before, live->tx_rates, live->rx_rates);
+}
+
 void vif_common_init(struct vif_common *common, const struct vif_live *live)
 {
 	pthread_mutex_init(&common->lock, NULL);
 	common->live = *live;
 	memset(&common->hash, 0, sizeof common->hash);
 	common->generation = 1;
-	for (int i = 0; i < RATE_KINDS; i++) {
-		credit_fill(&common->tx_credits[i]);
-		credit_fill(&common->rx_credits[i]);
-	}
+	memset(common->credits, 0, sizeof common->credits);	/* full, for no rates */
+	common->credits_in_use = 0;
+	follow_rates(common, live);
+}
+
+void vif_common_inherit_credits(struct vif_common *common, const struct vif_credits *credits)
+{
+	vif_credits_follow(credits_in_use(common), credits, common->live.tx_rates, common->live.rx_rates);
 }
 
 void vif_common_destroy(struct vif_common *common)
@@ -28,20 +48,10 @@ static void move_on(struct vif_common *common)
 	__atomic_store_n(&common->generation, next ? next : 1, __ATOMIC_RELEASE);
 }
 
-/* What was used up at the old rate means nothing at a new one. */
-static void follow_rates(struct credit credits[RATE_KINDS], const struct rate before[RATE_KINDS],
-			 const struct rate now[RATE_KINDS])
-{
-	for (int i = 0; i < RATE_KINDS; i++)
-		if (memcmp(&before[i], &now[i], sizeof before[i]) != 0)
-			credit_fill(&credits[i]);
-}
-
 void vif_common_set_live(struct vif_common *common, const struct vif_live *live)
 {
 	pthread_mutex_lock(&common->lock);
-	follow_rates(common->tx_credits, common->live.tx_rates, live->tx_rates);
-	follow_rates(common->rx_credits, common->live.rx_rates, live->rx_rates);
+	follow_rates(common, live);
 	common->live = *live;
 	move_on(common);
 	pthread_mutex_unlock(&common->lock);
@@ -65,4 +75,14 @@ uint32_t vif_common_get(struct vif_common *common, struct vif_live *live, struct
 	generation = common->generation;
 	pthread_mutex_unlock(&common->lock);
 	return generation;
+}
+
+struct vif_credits *vif_common_credits(struct vif_common *common, uint32_t seen)
+{
+	struct vif_credits *credits;
+
+	pthread_mutex_lock(&common->lock);
+	credits = common->generation == seen ? credits_in_use(common) : NULL;
+	pthread_mutex_unlock(&common->lock);
+	return credits;
 }

@@ -28,7 +28,7 @@
 	X(tx_gso_checksum_fixup, "guest_tx_gso_checksum_fixup", "GSO frames without the checksum flag, mended") \
 	X(tx_hashed,		"guest_tx_hashed",	"frames that came with a hash")            \
 	X(tx_multicast_refused,	"guest_tx_multicast_refused", "multicast addresses beyond the 64 that fit, or none") \
-	X(tx_no_credit,		"guest_tx_no_credit",	"times frames stayed in the ring as the rate was used up") \
+	X(tx_no_credit,		"guest_tx_no_credit",	"times the queue waited, frames in the ring, as the rate was used up") \
 	X(tx_polls,		"guest_tx_polls",	"polls that found frames")                 \
 	X(tx_notifies,		"guest_tx_notifies",	"events sent for responses")               \
 	X(rx_frames,		"guest_rx_frames",	"frames read from the port")               \
@@ -39,7 +39,7 @@
 	X(rx_checksummed,	"guest_rx_checksummed",	"frames whose checksum we completed for the guest") \
 	X(rx_polls,		"guest_rx_polls",	"polls that delivered frames")             \
 	X(rx_notifies,		"guest_rx_notifies",	"events sent for deliveries")              \
-	X(rx_no_credit,		"guest_rx_no_credit",	"times frames stayed queued as the rate was used up") \
+	X(rx_no_credit,		"guest_rx_no_credit",	"times the queue waited, frames in it, as the rate was used up") \
 	X(rx_no_slots,		"guest_rx_no_slots",	"times the queue waited for the guest to post buffers") \
 	X(rx_port_no_memory,	"guest_rx_port_no_memory", "times the port was left unread as the queue's memory was full") \
 	X(rx_port_errors,	"guest_rx_port_errors",	"reads from the port that failed")         \
@@ -63,6 +63,10 @@
 	X(rx_limit_frames,	"guest_rx_limit_frames", "depth in force, frames")                 \
 	X(rx_limit_bytes,	"guest_rx_limit_bytes",	"depth in force, bytes")                   \
 	X(rx_limit_age_ms,	"guest_rx_limit_age_ms", "age limit in force, ms")                 \
+	X(tx_rate_bytes,	"guest_tx_rate_bytes",	"rate in force for all queues of the vif, bytes a second; 0: none") \
+	X(tx_rate_packets,	"guest_tx_rate_packets", "the same, packets a second")             \
+	X(rx_rate_bytes,	"guest_rx_rate_bytes",	"the same towards the guest, bytes")       \
+	X(rx_rate_packets,	"guest_rx_rate_packets", "the same towards the guest, packets")    \
 	X(granted_pages,	"granted_pages",	"buffer pages the hypervisor knows by grant") \
 	X(mapped_pages,		"mapped_pages",		"pages of the guest's that it has us map")  \
 	X(plain_pages,		"plain_pages",		"buffer pages of plain memory")            \
@@ -83,6 +87,8 @@ struct vif_state {
 	uint64_t features;			/* VIF_F_* in force */
 	struct hash_config hash;		/* what the guest chose over its control ring; written by the
 						 * main thread, and read whole by the next instance */
+	struct vif_credits credits;		/* as the last life of the vif left them; written by the main
+						 * thread, and read by the next life */
 	struct multicast multicast;		/* also written by the queues' threads, see there */
 	struct queue_state queues[VIF_QUEUES_MAX];
 };

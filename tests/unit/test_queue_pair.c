@@ -255,6 +255,91 @@ static void frames_beyond_the_rate_wait(void **state)
 	queue_pair_close(&pair);
 }
 
+/* A queue in the middle of a poll has not yet heard of the new rate: what it charges at the old one does not
+ * hold up the others. */
+static void an_old_rate_is_not_charged_to_a_new_bucket(void **state)
+{
+	struct vif_live live = pair_config.live;
+	struct limiter other;
+
+	(void)state;
+	live.tx_rates[RATE_BYTES] = (struct rate){ 1, 1000 };
+	vif_common_set_live(&pair_common, &live);
+	open_pair();
+	queue_pair_poll(&pair);
+	other = pair.tx.limiter;
+	live.tx_rates[RATE_BYTES] = (struct rate){ 6250000, 50000 };
+	vif_common_set_live(&pair_common, &live);
+	while (limiter_allows(&other, 65535))
+		;
+	for (int i = 0; i < 3; i++)
+		world_tx_slot(60, 0, 0);
+	world_tx_publish();
+	assert_int_equal(queue_pair_poll(&pair), 3);
+	SAME("shown", pair_state.tx_rate_bytes, 125000000);
+	SAME("shown", pair_state.rx_rate_bytes, 0);
+	queue_pair_close(&pair);
+}
+
+/* What waits for credit fills the queue; the rest is not read to be dropped. */
+static void the_port_is_left_alone_while_the_queue_is_full(void **state)
+{
+	struct vif_live live = pair_config.live;
+
+	(void)state;
+	live.limits.frames = 10;
+	live.rx_rates[RATE_PACKETS] = (struct rate){ 1, 10000000 };
+	vif_common_set_live(&pair_common, &live);
+	open_pair();
+	world_rx_post(100);
+	for (int i = 0; i < 100; i++) {
+		fake_port_give(pair.port, bytes, 200, 0, NULL);
+		pair.visit.readable = true;
+		while (queue_pair_poll(&pair) > 0)
+			;
+	}
+	SAME("queued", rx_queue_count(&pair.rx.queue), 10);
+	SAME("read", pair_state.rx_frames, 10 + pair_state.rx_verdicts[GUEST_RX_DELIVERED]);
+	assert_false(queue_pair_arm(&pair));
+	vif_common_set_live(&pair_common, &pair_config.live);
+	while (queue_pair_poll(&pair) > 0)
+		;
+	SAME("delivered", pair_state.rx_verdicts[GUEST_RX_DELIVERED], 100);
+	queue_pair_close(&pair);
+}
+
+/* Frames wait for credit, and the guest takes back what it had posted: it is listened to again, and no time is
+ * waited for that has passed long ago. */
+static void what_waits_for_credit_may_vanish(void **state)
+{
+	struct vif_live live = pair_config.live;
+
+	(void)state;
+	live.tx_rates[RATE_PACKETS] = live.rx_rates[RATE_PACKETS] = (struct rate){ 1, 1000000 };
+	vif_common_set_live(&pair_common, &live);
+	open_pair();
+	world_rx_post(8);
+	for (int i = 0; i < 5; i++) {
+		world_tx_slot(60, 0, 0);
+		fake_port_give(pair.port, bytes, 200, 0, NULL);
+	}
+	world_tx_publish();
+	while (queue_pair_poll(&pair) > 0)
+		;
+	assert_false(queue_pair_arm(&pair));
+	assert_true(limiter_waits(&pair.tx.limiter) && limiter_waits(&pair.rx.limiter));
+	for (uint32_t i = 0; i < NETIF_RING_SIZE; i++)
+		world->tx_ring->ring[i].req.size = FRAME_LENGTH_MIN - 1;
+	world->rx_ring->req_prod = world->rx_ring->rsp_prod;
+	while (queue_pair_poll(&pair) > 0)
+		;
+	assert_false(queue_pair_arm(&pair));
+	SAME("asked for requests", world->tx_ring->req_event, world->tx_prod + 1);
+	SAME("asked for buffers", world->rx_ring->req_event, world->rx_ring->rsp_prod + 1);
+	assert_in_range(queue_pair_timeout(&pair), 1001, QUEUE_AGE_MS_DEFAULT + 1);
+	queue_pair_close(&pair);
+}
+
 static void closing_counts_what_is_queued(void **state)
 {
 	(void)state;
@@ -327,6 +412,9 @@ int main(void)
 		TEST(broken_rings_are_told_by_name_and_number),
 		TEST(sleeps_are_as_long_as_frames_may_wait),
 		TEST(frames_beyond_the_rate_wait),
+		TEST(an_old_rate_is_not_charged_to_a_new_bucket),
+		TEST(the_port_is_left_alone_while_the_queue_is_full),
+		TEST(what_waits_for_credit_may_vanish),
 		TEST(closing_counts_what_is_queued),
 		TEST(events_are_taken_and_unmasked_by_channel),
 		cmocka_unit_test(the_null_port_takes_everything),

@@ -106,6 +106,27 @@ static void age_counts_from_the_stamp_and_drops_at_the_head(void **state)
 	assert_int_equal(rx_queue_count(&queue), 0);
 }
 
+static void room_is_what_surely_fits(void **state)
+{
+	static const struct { struct queue_limits limits; uint32_t count, bytes, room; } rows[] = {
+		{ { 10, 10 * FRAME_FOOTPRINT_MAX, 1 }, 0, 0, 10 },
+		{ { 10, 10 * FRAME_FOOTPRINT_MAX, 1 }, 4, 64, 6 },
+		{ { 10, 10 * FRAME_FOOTPRINT_MAX, 1 }, 4, 7 * FRAME_FOOTPRINT_MAX, 3 },
+		{ { 10, 10 * FRAME_FOOTPRINT_MAX, 1 }, 10, 640, 0 },
+		{ { 10, 10 * FRAME_FOOTPRINT_MAX, 1 }, 9, 9 * FRAME_FOOTPRINT_MAX + 1, 0 },
+		{ { 3, 1000, 1 }, 4, 2000, 0 },		/* lowered live */
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		queue.limits = rows[i].limits;
+		queue.head = UINT32_MAX - 1;
+		queue.tail = queue.head + rows[i].count;
+		queue.bytes = rows[i].bytes;
+		SAME("room", rx_queue_room(&queue), rows[i].room);
+	}
+}
+
 /* Random pushes, pops and limits beside an array that is shifted by hand. */
 static void agrees_with_a_plain_array(void **state)
 {
@@ -150,6 +171,7 @@ int main(void)
 		TEST(the_array_is_never_overrun_whatever_the_limits),
 		TEST(a_limit_lowered_live_keeps_what_is_queued),
 		TEST(age_counts_from_the_stamp_and_drops_at_the_head),
+		TEST(room_is_what_surely_fits),
 		TEST(agrees_with_a_plain_array),
 	};
 
