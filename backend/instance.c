@@ -98,6 +98,7 @@ static void vif_stop(struct vif *vif)
 		queue_pair_close(&vif->queues[i]->pair);
 		free(vif->queues[i]);
 	}
+	state->credits = vif->common.credits[vif->common.credits_in_use];
 	vif->queue_count = 0;
 	close_maps(vif);
 	vif_common_destroy(&vif->common);
@@ -288,6 +289,7 @@ static int add_vif(struct instance *instance, const struct vif_config *config, c
 	vif->instance = instance;
 	vif->config = *config;
 	vif_common_init(&vif->common, &config->live);
+	vif_common_inherit_credits(&vif->common, &instance->setup->state->vifs[config->slot].credits);
 	error = vif_start(vif, class, fds, why, size);
 	if (error) {
 		vif_stop(vif);

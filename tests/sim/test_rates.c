@@ -138,6 +138,39 @@ static void frames_to_the_guest_wait_in_the_queue(void **state)
 	simvif_exchange(vif, 4);
 }
 
+static bool has_answers(void *context)
+{
+	netfront_poll(vif->fe);		/* it asked for an event only after several of them */
+	return vif->fe->stats.tx_ok == *(const uint64_t *)context;
+}
+
+/* A packet a minute: one for the credit there is, one to make debts, and whoever connects again finds them as he
+ * left them. */
+static void connecting_again_fills_no_bucket(void **state)
+{
+	uint64_t answered = vif->fe->stats.tx_ok + 2;
+
+	(void)state;
+	set_key("unetback-rate-packets", "1,60000000");
+	await_shown("packets/s (1 in 60000000 us)");
+	for (int i = 0; i < 8; i++)
+		assert_true(simvif_send(vif, 60));
+	simback_await(has_answers, &answered);
+	for (int i = 0; i < 3; i++) {
+		assert_true(netfront_close(vif->fe, SIMBACK_PATIENCE));
+		assert_true(netfront_reopen(vif->fe));
+		simback_await(simvif_connected, vif);
+		assert_false(counts("guest_tx_no_credit"));
+		assert_true(simvif_send(vif, 60));
+		simback_await(tx_waits, NULL);
+		netfront_poll(vif->fe);
+	}
+	assert_int_equal(vif->fe->stats.tx_ok, answered);
+	set_key("unetback-rate-packets", NULL);
+	simback_await(is_at_host, NULL);
+	simvif_exchange(vif, 4);
+}
+
 /* libxl's key, changed again and again under traffic both ways. */
 static void a_rate_is_changed_under_traffic(void **state)
 {
@@ -198,6 +231,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(frames_from_the_guest_wait_in_the_ring),
 		TEST(frames_to_the_guest_wait_in_the_queue),
+		TEST(connecting_again_fills_no_bucket),
 		TEST(a_rate_is_changed_under_traffic),
 		TEST(a_rate_that_is_none_is_shown),
 	};
