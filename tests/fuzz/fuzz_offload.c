@@ -1,15 +1,18 @@
-/* fuzz_offload.c - any bytes for packet_parse() and both directions of offload
+/* fuzz_offload.c - any bytes for packet_parse(), both directions of offload, segmentation
  *
  * A twin parses by asking for one byte at a time, and says "no" as soon as one is missing; it must
  * agree with packet_parse() for every input.  Then the same bytes come from a guest, cut into segments
  * anywhere, and go to a guest with any features behind any virtio header: headers must point inside
- * the frame, nothing but a checksum field may change, and the checksums must be the naive ones. */
+ * the frame, nothing but a checksum field may change, and the checksums must be the naive ones.  What
+ * asks for segmentation is cut: payloads must be the frame's, and each checksum must be right where the
+ * frame's was. */
 #include <endian.h>
 #include <netinet/in.h>
 #include <stdbool.h>
 
 #include "../../backend/offload.h"
 #include "../../backend/packet.h"
+#include "../../backend/segment.h"
 #include "../../backend/vif_config.h"
 #include "fuzz.h"
 
@@ -183,6 +186,42 @@ static bool check_parse(const uint8_t *bytes, uint32_t length, struct packet_lay
 	return true;
 }
 
+static void check_segment(const uint8_t *out, uint32_t length, const struct packet_layout *at, bool right)
+{
+	if (at->ip_version == 4)
+		CHECK(twin_sum(0, out + at->network, at->transport - at->network) == 0xffff);
+	if (right)
+		CHECK(twin_sum(twin_pseudo(out, length, at), out + at->transport,
+			       length - at->transport) == 0xffff);
+}
+
+/* @right: the frame's checksum field holds its pseudo header's sum. */
+static bool check_segmentation(const uint8_t *bytes, uint32_t length,
+			       const struct virtio_net_hdr_v1 *vnet, bool right)
+{
+	struct packet_layout at;
+	bool parsed = twin_parse(bytes, length, &at);
+	struct segmentation s;
+	uint32_t count = 0, done, n;
+	uint8_t *out;
+
+	if (segment_begin(&s, bytes, length, vnet, SEGMENT_CHECKSUM_WHOLE, length) != 0)
+		return false;
+	CHECK(parsed && at.protocol == IPPROTO_TCP && s.length_max <= length);
+	out = malloc(s.length_max);
+	done = at.payload;
+	for (; (n = segment_next(&s, out)) > 0; count++) {
+		CHECK(n > at.payload && n <= s.length_max && n - at.payload <= length - done);
+		CHECK(n == s.length_max || done + (n - at.payload) == length);
+		CHECK(memcmp(out + at.payload, bytes + done, n - at.payload) == 0);
+		check_segment(out, n, &at, right);
+		done += n - at.payload;
+	}
+	CHECK(done == length && count == s.count);
+	free(out);
+	return true;
+}
+
 struct from_guest { uint16_t flags; bool has_gso; struct netif_extra_info gso; };
 
 static bool from_guest_is_good(const struct from_guest *in, bool parsed, uint32_t length,
@@ -235,6 +274,8 @@ static void check_from_guest(const uint8_t *bytes, uint32_t length, const struct
 	} else {
 		CHECK(memcmp(after, bytes, length) == 0);
 	}
+	if (verdict == GUEST_TX_SENT)
+		CHECK(check_segmentation(after, length, &cut.frame.vnet, mended) == in->has_gso);
 	free(after);
 }
 
@@ -268,6 +309,7 @@ static void check_to_guest(const uint8_t *bytes, uint32_t length, uint32_t featu
 	struct cut_frame cut;
 	enum guest_rx_verdict verdict;
 
+	check_segmentation(bytes, length, vnet, false);
 	cut_make(&cut, bytes, length, NULL, 0);
 	cut.frame.vnet = *vnet;
 	memset(&out, 0xee, sizeof out);
