@@ -107,7 +107,7 @@ $(OVS_LIB): build/ovs/checksum
 ENGINE := log verdict vif_state vif_config channel pages gcopy ring events offload packet \
 	  checksum rx_queue arena guest_tx guest_rx port_visit queue_pair waits queue_thread credit limiter segment multicast hash gref_map control_ring vif_common instance sandbox
 # The control plane.
-CONTROL := xenbus xenstore vif_keys vif vif_life vif_connect supervisor supervisor_talk instance_process
+CONTROL := xenbus xenstore vif_keys vif_policy vif vif_life vif_connect supervisor supervisor_talk instance_process
 # Ports: no OVS header, linked into the instance.
 PORTS := ports tap null buffers
 # The OVS manners and the devices behind ports, linked into unetbackd and the CLI.

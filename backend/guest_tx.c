@@ -336,15 +336,17 @@ static void answer_error(struct guest_tx *tx, const struct tx_frame *planned)
 
 static enum guest_tx_verdict judge(struct guest_tx *tx, struct tx_frame *planned)
 {
+	struct offload_from_guest offload;
 	enum guest_tx_verdict verdict;
-	bool mended;
 
 	if (!all_copied(tx, planned))
 		return GUEST_TX_COPY_FAILED;
 	verdict = offload_from_guest(&planned->frame, planned->flags,
-				     planned->has_gso ? &planned->gso : NULL, &mended);
-	if (mended)
+				     planned->has_gso ? &planned->gso : NULL, tx->takes, &offload);
+	if (offload.mended)
 		state_add(&tx->state->tx_gso_checksum_fixup, 1);
+	if (offload.checksummed)
+		state_add(&tx->state->tx_checksummed, 1);
 	if (planned->has_gso && verdict == GUEST_TX_SENT)
 		state_add(&tx->state->tx_gso_frames, 1);
 	return verdict;

@@ -33,6 +33,7 @@ struct guest_tx {
 	struct events *events;
 	struct port *port;
 	struct queue_state *state;
+	uint32_t takes;			/* OFFLOAD_*: what may be left undone in what is sent on */
 	struct multicast *multicast;	/* of the vif, edited by the guest's extras */
 	struct limiter limiter;		/* what the guest may send; frames beyond it stay in the ring */
 

@@ -50,6 +50,44 @@ static void frame_write(struct frame *frame, uint32_t offset, const uint8_t *byt
 	}
 }
 
+/* The same as checksum_complete(), wherever the segments are split: behind an odd number of bytes the sum's
+ * two bytes change places (RFC 1071, 2.B). */
+static void frame_complete(struct frame *frame, uint32_t start, uint32_t offset)
+{
+	uint32_t skip = start, summed = 0;
+	uint64_t sum = 0;
+	uint16_t part;
+
+	for (int i = 0; i < frame->segment_count; i++) {
+		const struct segment *segment = &frame->segments[i];
+		uint32_t before = skip < segment->length ? skip : segment->length;
+
+		part = checksum_fold(checksum_add(0, segment->data + before, segment->length - before));
+		sum += summed % 2 ? __builtin_bswap16(part) : part;
+		summed += segment->length - before;
+		skip -= before;
+	}
+	part = (uint16_t)~checksum_fold(sum);
+	if (part == 0)
+		part = 0xffff;
+	frame_write(frame, start + offset, (const uint8_t *)&part, sizeof part);
+}
+
+static uint32_t be16(const uint8_t *at)
+{
+	return at[0] * 256u + at[1];
+}
+
+/* DHCP (RFC 2131) and DHCPv6 (RFC 8415), by port.  @head holds the frame as far as @layout says. */
+static bool is_dhcp(const uint8_t *head, const struct packet_layout *layout)
+{
+	uint32_t low = layout->ip_version == 4 ? 67 : 546;
+	uint32_t from = be16(head + layout->transport), to = be16(head + layout->transport + 2);
+
+	return layout->protocol == IPPROTO_UDP &&
+	       (from == low || from == low + 1 || to == low || to == low + 1);
+}
+
 /* A frame whose headers agree with the segmentation asked for. */
 static bool gso_fits(const struct packet_layout *layout, const struct frame *frame, uint8_t type)
 {
@@ -75,14 +113,15 @@ static void set_gso(struct virtio_net_hdr_v1 *vnet, const struct packet_layout *
 }
 
 enum guest_tx_verdict offload_from_guest(struct frame *frame, uint16_t flags,
-					 const struct netif_extra_info *gso, bool *mended)
+					 const struct netif_extra_info *gso, uint32_t takes,
+					 struct offload_from_guest *out)
 {
 	uint8_t buffer[PACKET_HEAD_MAX];
 	struct packet_layout layout;
 	const uint8_t *head;
 	uint32_t have;
 
-	*mended = false;
+	*out = (struct offload_from_guest){ false, false };
 	memset(&frame->vnet, 0, sizeof frame->vnet);
 	if (!(flags & NETTXF_csum_blank) && !gso) {
 		if (flags & NETTXF_data_validated)
@@ -101,7 +140,12 @@ enum guest_tx_verdict offload_from_guest(struct frame *frame, uint16_t flags,
 		uint16_t sum = checksum_pseudo_header(head, &layout, frame->length);
 
 		frame_write(frame, layout.transport + layout.checksum, (uint8_t *)&sum, sizeof sum);
-		*mended = true;
+		out->mended = true;
+	}
+	if (!gso && (!(takes & OFFLOAD_CSUM) || is_dhcp(head, &layout))) {
+		frame_complete(frame, layout.transport, layout.checksum);
+		frame->vnet = (struct virtio_net_hdr_v1){ .flags = VIRTIO_NET_HDR_F_DATA_VALID };
+		out->checksummed = true;
 	}
 	return GUEST_TX_SENT;
 }
@@ -118,7 +162,8 @@ static bool guest_takes_partial(const struct frame *frame, uint32_t features, ui
 				uint32_t offset, struct packet_layout *layout)
 {
 	if (packet_parse(frame->segments[0].data, frame->length, layout) != 0 ||
-	    layout->transport != start || layout->checksum != offset)
+	    layout->transport != start || layout->checksum != offset ||
+	    is_dhcp(frame->segments[0].data, layout))
 		return false;
 	return features & (layout->ip_version == 4 ? VIF_F_CSUM_IPV4 : VIF_F_CSUM_IPV6);
 }
@@ -207,4 +252,11 @@ uint32_t offload_of_features(uint32_t features)
 	if ((features & (VIF_F_GSO_TCPV6 | VIF_F_CSUM_IPV6)) == (VIF_F_GSO_TCPV6 | VIF_F_CSUM_IPV6))
 		offloads |= OFFLOAD_TSO6;
 	return offloads;
+}
+
+uint32_t offload_features_left(uint32_t features, uint32_t csum)
+{
+	if (csum == CSUM_AUTO)
+		return features;
+	return features & ~(VIF_F_CSUM_IPV4 | VIF_F_CSUM_IPV6 | VIF_F_GSO_TCPV4 | VIF_F_GSO_TCPV6);
 }

@@ -20,6 +20,7 @@
 #define OFFLOAD_CSUM (1u << 0)		/* checksum still to be filled in (IPv4 and IPv6) */
 #define OFFLOAD_TSO4 (1u << 1)		/* TCP over IPv4 still to be cut into segments */
 #define OFFLOAD_TSO6 (1u << 2)		/* TCP over IPv6 likewise */
+#define OFFLOAD_ALL  (OFFLOAD_CSUM | OFFLOAD_TSO4 | OFFLOAD_TSO6)
 
 struct port;
 struct pages;				/* granted memory, pages.h */
@@ -45,6 +46,7 @@ struct port_counters {
 struct port_class {
 	const char *kind;		/* "tap", "null" */
 	bool has_device;		/* port_config.fd is needed */
+	uint32_t offloads;		/* OFFLOAD_*: what send() takes undone; TSO only with CSUM */
 
 	int (*open)(const struct port_config *config, struct port **port);	/* 0 or -errno */
 	void (*close)(struct port *port);					/* NULL is fine */

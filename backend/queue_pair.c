@@ -70,6 +70,14 @@ static int open_events(struct queue_pair *pair, const struct queue_pair_setup *s
 	return error ? explain_port(pair, queue, why, size, error) : 0;
 }
 
+/* What the port may leave undone in frames for this guest. */
+static uint32_t asked_of_port(const struct vif_config *config)
+{
+	if (config->csum == CSUM_COMPLETE)	/* cheaper done by us, frame by frame, than by the kernel before */
+		return OFFLOAD_CSUM;
+	return offload_of_features(offload_features_left(config->features, config->csum));
+}
+
 static int open_port(struct queue_pair *pair, const struct queue_pair_setup *setup,
 		     char *why, size_t size)
 {
@@ -85,7 +93,7 @@ static int open_port(struct queue_pair *pair, const struct queue_pair_setup *set
 
 	if (error)
 		return explain(why, size, error, "cannot open the port of queue", setup->index);
-	error = pair->port->class->set_offloads(pair->port, offload_of_features(config->features));
+	error = pair->port->class->set_offloads(pair->port, asked_of_port(config));
 	if (error)
 		return explain(why, size, error, "cannot set offloads of the port of queue",
 			       setup->index);
@@ -134,7 +142,8 @@ static void wire(struct queue_pair *pair, const struct queue_pair_setup *setup)
 	gcopy_init(&pair->copy, setup->gnttab, config->guest, config->self);
 	pair->tx.copy = pair->rx.copy = &pair->copy;
 	pair->tx.events = pair->rx.events = &pair->events;
-	pair->rx.features = config->features;
+	pair->rx.features = offload_features_left(config->features, config->csum);
+	pair->tx.takes = config->csum == CSUM_AUTO ? setup->port_class->offloads : 0;
 	pair->common = setup->common;
 	pair->map = setup->map;
 	pair->tx.multicast = setup->multicast;

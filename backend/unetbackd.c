@@ -158,6 +158,14 @@ static int set_pin(const char *value)
 	return 0;
 }
 
+static int set_csum(const char *value)
+{
+	if (vif_policy_parse_csum(value, &options.policy.csum) == 0)
+		return 0;
+	fprintf(stderr, "unetbackd: --csum is '%s', must be auto, complete or off\n", value);
+	return -EINVAL;
+}
+
 static const struct daemon_option option_table[] = {
 	{ "domid", "D", "serve this guest only", set_domid },
 	{ "except", "D,D,...", "leave these guests to another backend", set_except },
@@ -170,6 +178,7 @@ static const struct daemon_option option_table[] = {
 	{ "rx-depth-frames", "N", "frames that may wait for a guest (default: 1024)", set_frames },
 	{ "rx-depth-bytes", "N", "memory they may take, bytes (default: 4194304)", set_bytes },
 	{ "rx-age-ms", "N", "how long they may wait, milliseconds (default: 10000)", set_age },
+	{ "csum", "auto|complete|off", "who fills in checksums and cuts large frames (default: auto)", set_csum },
 	{ NULL, NULL, NULL, NULL },
 };
 
@@ -321,6 +330,7 @@ static struct vifs *make_vifs(struct xenstore *store, uint16_t self)
 		.pin_queues = options.pin_queues,
 		.queues_max = options.queues_max ? options.queues_max : default_queues(),
 		.limits = options.limits,
+		.policy = options.policy,
 		.guest_tx_pages = GUEST_TX_PAGES,
 		.guest_rx_granted_bytes = GUEST_RX_GRANTED_BYTES,
 		.serves = serves,

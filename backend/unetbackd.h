@@ -13,6 +13,7 @@ struct unetbackd_options {
 	bool pin_queues;
 	uint32_t queues_max;		/* 0: not said */
 	struct queue_limits limits;
+	struct vif_policy policy;
 };
 
 /* Buffer pages a queue: transmit slots of a burst (docs/performance.md has what it costs and gains),

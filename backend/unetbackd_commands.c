@@ -169,6 +169,8 @@ static void show_states(struct report *report, const struct vif_info *info)
 		report_string(report, "last_error", info->last_error);
 	if (info->ignored[0] != '\0')
 		report_string(report, "ignored", info->ignored);
+	if (info->policy_ignored[0] != '\0')
+		report_string(report, "ignored_at_connect", info->policy_ignored);
 }
 
 /* Each rate that limits: as it was asked for, and what it comes to. */
@@ -242,6 +244,7 @@ static void show_vif(struct report *report, const struct vif_info *info)
 	show_states(report, info);
 	if (info->rings_connected) {
 		show_features(report, info->config->features);
+		report_string(report, "csum", vif_policy_csum_names[info->config->csum]);
 		show_rates(report, &info->config->live);
 		report_number(report, "xdp_headroom", info->config->live.xdp_headroom);
 		show_multicast(report, info);

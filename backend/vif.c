@@ -497,6 +497,7 @@ void vifs_each(const struct vifs *vifs, void (*each)(void *context, const struct
 			.waiting_for = waiting_for(vif),
 			.last_error = vif->last_error,
 			.ignored = vif->ignored,
+			.policy_ignored = vif->policy_ignored,
 			.config = &vif->config,
 			.device = vif->has_device ? &vif->device : NULL,
 		};

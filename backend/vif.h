@@ -16,6 +16,7 @@
 #include "port_device.h"
 #include "supervisor.h"
 #include "vif_config.h"
+#include "vif_policy.h"
 #include "xenbus.h"
 #include "xenstore.h"
 
@@ -32,6 +33,7 @@ struct vifs_settings {
 	bool pin_queues;		/* each queue's thread to a CPU */
 	uint32_t queues_max;		/* offered, unless the toolstack says otherwise for a vif */
 	struct queue_limits limits;
+	struct vif_policy policy;	/* likewise */
 	uint32_t guest_tx_pages, guest_rx_granted_bytes;
 	/* True for vifs that are ours to serve. */
 	bool (*serves)(uint16_t guest, uint32_t handle);
@@ -67,6 +69,7 @@ struct vif_info {
 	const char *waiting_for;	/* in words; "" if for nothing */
 	const char *last_error;		/* "" if none */
 	const char *ignored;		/* what the toolstack wrote that makes no sense; "" if nothing */
+	const char *policy_ignored;	/* likewise, of what holds from connect on */
 	const struct vif_config *config;	/* as last connected */
 	const struct port_device *device;	/* NULL while there is none */
 };

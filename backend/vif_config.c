@@ -17,6 +17,7 @@ static const struct { const char *name; size_t offset; uint32_t min, max; } rang
 	{ FIELD(handle),        0, 65535 },
 	{ FIELD(slot),          0, VIFS_PER_GUEST_MAX - 1 },
 	{ FIELD(mtu),           68, 65535 },
+	{ FIELD(csum),          CSUM_AUTO, CSUM_OFF },
 	{ FIELD(queue_count),   1, VIF_QUEUES_MAX },
 	{ FIELD(live.limits.frames), 1, QUEUE_FRAMES_LIMIT },
 	{ FIELD(live.limits.bytes),  QUEUE_BYTES_MIN, QUEUE_BYTES_LIMIT },

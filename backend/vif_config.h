@@ -28,6 +28,13 @@
 #define VIF_F_GSO_TCPV4_NEEDS (VIF_F_SG | VIF_F_CSUM_IPV4)
 #define VIF_F_GSO_TCPV6_NEEDS (VIF_F_SG | VIF_F_CSUM_IPV6)
 
+/* Who fills in checksums and cuts large TCP frames (vif_policy.h has the words). */
+enum csum_policy {
+	CSUM_AUTO,		/* what the guest and the port agreed to take undone crosses undone, but DHCP */
+	CSUM_COMPLETE,		/* the guest may leave it undone; we do it, both ways, before anybody looks */
+	CSUM_OFF,		/* nothing is offered to the guest; what it leaves undone all the same, we do */
+};
+
 #define XDP_HEADROOM_MAX 2048u		/* half a page; Linux's limit, 0x7fff, is more than a page has */
 #define VIF_REF_MIN  1u			/* reference 0 is the console's in every guest (grant_table.h) */
 #define VIF_PORT_MAX 0x1ffffu		/* EVTCHN_FIFO_NR_CHANNELS - 1 (event_channel.h) */
@@ -71,6 +78,7 @@ struct vif_config {
 	char name[VIF_NAME_MAX];
 	char port_kind[8];			/* "tap", "null" */
 	uint32_t features;			/* VIF_F_* */
+	uint32_t csum;				/* enum csum_policy */
 	uint32_t mtu;				/* bytes behind the Ethernet header, 68..65535 */
 	uint8_t mac[6];				/* the guest's, as the toolstack says; zeros: not said */
 	uint32_t queue_count;			/* 1..VIF_QUEUES_MAX */

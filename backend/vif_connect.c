@@ -53,6 +53,18 @@ static int choose_queues_max(struct vif *vif)
 	return error;
 }
 
+/* The operator's word on offloads; said once each time it changes to something odd. */
+static void read_policy(struct vif *vif)
+{
+	char ignored[VIF_REASON_MAX];
+
+	vif->policy = vif->vifs->settings.policy;
+	vif_policy_read(read_vif_key, vif, &vif->policy, ignored, sizeof ignored);
+	if (strcmp(ignored, vif->policy_ignored) != 0 && ignored[0] != '\0')
+		log_limited(&vif->limiter, mono_now(), LOG_LEVEL_WARNING, "%s: %s", vif->name, ignored);
+	memcpy(vif->policy_ignored, ignored, sizeof ignored);
+}
+
 void vif_advertise(struct vif *vif)
 {
 	struct xenstore_value values[VIF_OFFERS_MAX];
@@ -62,10 +74,13 @@ void vif_advertise(struct vif *vif)
 
 	if (make_device(vif) != 0 || choose_queues_max(vif) != 0)
 		return;
+	read_policy(vif);
 	snprintf(queues, sizeof queues, "%u", vif->queues_max);
-	for (const struct vif_offer *offer = vif_offers; offer->name; offer++)
-		values[count++] = (struct xenstore_value){ offer->name,
-							   offer->value ? offer->value : queues };
+	for (const struct vif_offer *offer = vif_offers; offer->name; offer++) {
+		const char *value = vif_policy_offered(offer, vif->policy.csum);
+
+		values[count++] = (struct xenstore_value){ offer->name, value ? value : queues };
+	}
 	error = vif_write_values(vif, values, count);
 	if (error == -ENOENT) {
 		vif->gone = true;
@@ -127,6 +142,8 @@ static int configure(struct vif *vif, char *why, size_t size)
 	memcpy(config->name, vif->name, sizeof config->name);
 	snprintf(config->port_kind, sizeof config->port_kind, "%s", settings->device_class->kind);
 	read_live(vif, &config->live);
+	read_policy(vif);
+	config->csum = vif->policy.csum;
 	error = vif_keys_read(read_vif_key, vif, vif->queues_max, config, why, size);
 	return error ? error : vif_config_check(config, why, (unsigned int)size);
 }

@@ -47,6 +47,9 @@ struct vif {
 	char last_error[VIF_REASON_MAX];
 	char ignored[VIF_REASON_MAX];	/* what the toolstack wrote that makes no sense; "" if nothing */
 
+	struct vif_policy policy;	/* as last read */
+	char policy_ignored[VIF_REASON_MAX];	/* of what was written for it; "" if nothing */
+
 	struct hash_config hash;	/* the guest's, to be passed to the device if @hash_new */
 	bool hash_new;
 	uint32_t queues_max;		/* what the guest was offered; 0: nothing yet */

@@ -16,6 +16,7 @@ const struct vif_offer vif_offers[] = {
 	{ "feature-gso-tcpv4", "1" },
 	{ "feature-gso-tcpv6", "1" },
 	{ "feature-ipv6-csum-offload", "1" },
+	{ "feature-no-csum-offload", "0" },	/* may have been 1 before: vif_policy.c */
 	{ "feature-rx-copy", "1" },
 	{ "feature-rx-flip", "0" },		/* some frontends want to see both */
 	{ "feature-split-event-channels", "1" },

@@ -26,6 +26,7 @@
 	X(tx_slots,		"guest_tx_slots",	"requests consumed, extras included")      \
 	X(tx_gso_frames,	"guest_tx_gso_frames",	"frames the guest left to be cut into segments") \
 	X(tx_gso_checksum_fixup, "guest_tx_gso_checksum_fixup", "GSO frames without the checksum flag, mended") \
+	X(tx_checksummed,	"guest_tx_checksummed",	"frames whose checksum we completed for the guest") \
 	X(tx_hashed,		"guest_tx_hashed",	"frames that came with a hash")            \
 	X(tx_multicast_refused,	"guest_tx_multicast_refused", "multicast addresses beyond the 64 that fit, or none") \
 	X(tx_no_credit,		"guest_tx_no_credit",	"times the queue waited, frames in the ring, as the rate was used up") \

@@ -100,6 +100,7 @@ static void null_get_counters(const struct port *port, struct port_counters *cou
 const struct port_class null_port_class = {
 	.kind = "null",
 	.has_device = false,
+	.offloads = OFFLOAD_ALL,
 	.open = null_open,
 	.close = null_close,
 	.get_buffers = null_get_buffers,

@@ -183,6 +183,7 @@ static void tap_get_counters(const struct port *port, struct port_counters *coun
 const struct port_class tap_port_class = {
 	.kind = "tap",
 	.has_device = true,
+	.offloads = OFFLOAD_ALL,
 	.open = tap_open,
 	.close = tap_close,
 	.get_buffers = tap_get_buffers,

@@ -137,6 +137,7 @@ static void generator_get_counters(const struct port *port, struct port_counters
 
 const struct port_class generator_port_class = {
 	.kind = "generator",
+	.offloads = OFFLOAD_ALL,
 	.open = generator_open,
 	.close = generator_close,
 	.get_buffers = generator_get_buffers,

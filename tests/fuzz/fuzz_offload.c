@@ -12,6 +12,7 @@
 
 #include "../../backend/offload.h"
 #include "../../backend/packet.h"
+#include "../../backend/port.h"
 #include "../../backend/segment.h"
 #include "../../backend/vif_config.h"
 #include "fuzz.h"
@@ -222,7 +223,18 @@ static bool check_segmentation(const uint8_t *bytes, uint32_t length,
 	return true;
 }
 
-struct from_guest { uint16_t flags; bool has_gso; struct netif_extra_info gso; };
+struct from_guest { uint16_t flags; bool has_gso; struct netif_extra_info gso; uint32_t takes; };
+
+static bool twin_is_dhcp(const uint8_t *bytes, const struct packet_layout *at)
+{
+	for (int i = 0; i < 4 && at->protocol == IPPROTO_UDP; i += 2) {
+		uint32_t port = bytes[at->transport + i] * 256u + bytes[at->transport + i + 1];
+
+		if (at->ip_version == 4 ? port == 67 || port == 68 : port == 546 || port == 547)
+			return true;
+	}
+	return false;
+}
 
 static bool from_guest_is_good(const struct from_guest *in, bool parsed, uint32_t length,
 			       const struct packet_layout *at)
@@ -235,10 +247,10 @@ static bool from_guest_is_good(const struct from_guest *in, bool parsed, uint32_
 				at->ip_version == (in->gso.u.gso.type == XEN_NETIF_GSO_TYPE_TCPV4 ? 4 : 6));
 }
 
-static void check_vnet(const struct virtio_net_hdr_v1 *vnet, const struct from_guest *in,
+static void check_vnet(const struct virtio_net_hdr_v1 *vnet, const struct from_guest *in, bool completed,
 		       const struct packet_layout *at)
 {
-	bool offload = (in->flags & NETTXF_csum_blank) || in->has_gso;
+	bool offload = !completed && ((in->flags & NETTXF_csum_blank) || in->has_gso);
 
 	CHECK((vnet->flags == VIRTIO_NET_HDR_F_NEEDS_CSUM) == offload);
 	CHECK((vnet->gso_type != VIRTIO_NET_HDR_GSO_NONE) == in->has_gso);
@@ -254,21 +266,31 @@ static void check_from_guest(const uint8_t *bytes, uint32_t length, const struct
 			     const uint8_t cuts[], int cut_count)
 {
 	struct packet_layout at;
-	bool parsed = twin_parse(bytes, length, &at), mended;
+	bool parsed = twin_parse(bytes, length, &at), completed, mended;
+	struct offload_from_guest out;
 	uint8_t *after = malloc(length);
 	struct cut_frame cut;
 	enum guest_tx_verdict verdict;
 
 	cut_make(&cut, bytes, length, cuts, cut_count);
-	verdict = offload_from_guest(&cut.frame, in->flags, in->has_gso ? &in->gso : NULL, &mended);
+	verdict = offload_from_guest(&cut.frame, in->flags, in->has_gso ? &in->gso : NULL, in->takes, &out);
+	mended = out.mended;
+	completed = verdict == GUEST_TX_SENT && in->flags & NETTXF_csum_blank && !in->has_gso &&
+		    (!(in->takes & OFFLOAD_CSUM) || twin_is_dhcp(bytes, &at));
+	CHECK(out.checksummed == completed);
 	CHECK((verdict == GUEST_TX_SENT) == from_guest_is_good(in, parsed, length, &at));
 	CHECK(verdict == GUEST_TX_SENT || verdict == GUEST_TX_BAD_OFFLOAD);
 	cut_join_and_free(&cut, after);
 	if (verdict == GUEST_TX_SENT) {
-		check_vnet(&cut.frame.vnet, in, &at);
+		check_vnet(&cut.frame.vnet, in, completed, &at);
 		CHECK(mended == (in->has_gso && !(in->flags & NETTXF_csum_blank)));
 	}
-	if (verdict == GUEST_TX_SENT && mended) {
+	if (completed) {
+		uint16_t sum = (uint16_t)~twin_sum(0, bytes + at.transport, length - at.transport);
+
+		CHECK(same_but_for(after, bytes, length, at.transport + at.checksum));
+		CHECK(at_be(after + at.transport + at.checksum) == (sum ? sum : 0xffff));
+	} else if (verdict == GUEST_TX_SENT && mended) {
 		CHECK(same_but_for(after, bytes, length, at.transport + at.checksum));
 		CHECK(at_be(after + at.transport + at.checksum) == twin_pseudo(bytes, length, &at));
 	} else {
@@ -281,11 +303,13 @@ static void check_from_guest(const uint8_t *bytes, uint32_t length, const struct
 
 /* A guest that is told "the checksum is blank" or "cut this" must be able to do it. */
 static void check_flags_to_guest(const struct offload_to_guest *out, uint32_t features, bool parsed,
-				 const struct packet_layout *at, const struct virtio_net_hdr_v1 *vnet)
+				 const uint8_t *bytes, const struct packet_layout *at,
+				 const struct virtio_net_hdr_v1 *vnet)
 {
 	CHECK((out->flags & ~(NETRXF_csum_blank | NETRXF_data_validated)) == 0);
 	if (out->flags & NETRXF_csum_blank) {
 		CHECK(parsed && features & (at->ip_version == 4 ? VIF_F_CSUM_IPV4 : VIF_F_CSUM_IPV6));
+		CHECK(!twin_is_dhcp(bytes, at));
 		CHECK(vnet->csum_start == at->transport && vnet->csum_offset == at->checksum);
 	}
 	if (!out->has_gso)
@@ -318,7 +342,7 @@ static void check_to_guest(const uint8_t *bytes, uint32_t length, uint32_t featu
 	CHECK(verdict == GUEST_RX_DELIVERED || verdict == GUEST_RX_NO_OFFLOAD ||
 	      verdict == GUEST_RX_BAD_FRAME);
 	if (verdict == GUEST_RX_DELIVERED)
-		check_flags_to_guest(&out, features, parsed, &at, vnet);
+		check_flags_to_guest(&out, features, parsed, bytes, &at, vnet);
 	if (out.checksummed) {
 		uint16_t sum = (uint16_t)~twin_sum(0, bytes + start, length - start);
 		uint16_t got = at_be(after + field);
@@ -350,7 +374,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	uint8_t choice = fuzz_u8(&input);
 	int cut_count = choice % SEGMENTS_MAX;
 
-	in.flags = (uint16_t)(fuzz_u8(&input) & (NETTXF_csum_blank | NETTXF_data_validated));
+	in.flags = fuzz_u8(&input);
+	in.takes = in.flags & 0x80 ? 0 : OFFLOAD_ALL;
+	in.flags &= NETTXF_csum_blank | NETTXF_data_validated;
 	in.has_gso = choice & 0x80;
 	in.gso.u.gso.type = choice & 0x40 ? XEN_NETIF_GSO_TYPE_TCPV6 : XEN_NETIF_GSO_TYPE_TCPV4;
 	in.gso.u.gso.size = (uint16_t)(1 + fuzz_u8(&input));

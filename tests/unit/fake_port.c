@@ -237,6 +237,7 @@ static void fake_get_counters(const struct port *base, struct port_counters *cou
 
 const struct port_class fake_port_class = {
 	.kind = "fake",
+	.offloads = OFFLOAD_ALL,
 	.open = fake_open,
 	.close = fake_close,
 	.get_buffers = fake_get_buffers,

@@ -84,33 +84,41 @@ static void check_vnet(const struct frame_spec *spec, const struct frame_layout 
 	SAME(spec->name, vnet->num_buffers, 0);
 }
 
-/* One spec, cut at @first and then each @piece: partial, GSO, GSO to be mended. */
+static const struct virtio_net_hdr_v1 valid = { .flags = VIRTIO_NET_HDR_F_DATA_VALID };
+
+/* One spec, cut at @first and then each @piece: partial, GSO, GSO to be mended, partial for a port that takes
+ * whole checksums only, which a frame that is to be cut still leaves to who cuts it. */
 static void check_cut(const struct frame_spec *spec, uint32_t first, uint32_t piece)
 {
 	struct netif_extra_info gso = gso_extra(gso_type_of(spec), 1000);
 	bool can_gso = spec->protocol == IPPROTO_TCP;
 	uint8_t whole[2048], partial[2048], joined[2048];
 	struct frame_layout at;
+	struct offload_from_guest out;
 	struct cut_frame cut;
-	bool mended;
 
 	frame_build(whole, spec, &at);
 	memcpy(partial, whole, sizeof partial);
 	frame_blank_checksum(partial, spec, &at);
-	for (int round = 0; round < 3; round++) {
-		bool with_gso = round > 0, mend = round == 2;
+	for (int round = 0; round < 5; round++) {
+		bool with_gso = round % 3 > 0, mend = round == 2, complete = round == 3;
 		enum guest_tx_verdict verdict;
 
 		cut_make(&cut, mend ? whole : partial, at.length, first, piece);
 		verdict = offload_from_guest(&cut.frame, mend ? 0 : NETTXF_csum_blank,
-					     with_gso ? &gso : NULL, &mended);
+					     with_gso ? &gso : NULL,
+					     round < 3 ? OFFLOAD_ALL : OFFLOAD_ALL & ~OFFLOAD_CSUM, &out);
 		SAME(spec->name, verdict,
 		     with_gso && !can_gso ? GUEST_TX_BAD_OFFLOAD : GUEST_TX_SENT);
 		if (verdict == GUEST_TX_SENT) {
-			SAME(spec->name, mended, mend);
-			check_vnet(spec, &at, &cut.frame.vnet, with_gso);
+			SAME(spec->name, out.mended, mend);
+			SAME(spec->name, out.checksummed, complete);
+			if (complete)
+				assert_memory_equal(&cut.frame.vnet, &valid, sizeof valid);
+			else
+				check_vnet(spec, &at, &cut.frame.vnet, with_gso);
 			cut_join(&cut, joined);
-			assert_memory_equal(joined, partial, at.length);
+			assert_memory_equal(joined, complete ? whole : partial, at.length);
 		}
 		cut_free(&cut);
 	}
@@ -143,15 +151,15 @@ static void flags_without_offload_are_passed_on(void **state)
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct virtio_net_hdr_v1 want = zero;
+		struct offload_from_guest out;
 		struct cut_frame cut;
-		bool mended;
 
 		want.flags = rows[i].vnet;
 		cut_make(&cut, junk, sizeof junk, 14, 1);
-		SAME(rows[i].name, offload_from_guest(&cut.frame, rows[i].flags, NULL, &mended),
+		SAME(rows[i].name, offload_from_guest(&cut.frame, rows[i].flags, NULL, 0, &out),
 		     GUEST_TX_SENT);
 		assert_memory_equal(&cut.frame.vnet, &want, sizeof want);
-		assert_false(mended);
+		assert_false(out.mended || out.checksummed);
 		cut_free(&cut);
 	}
 }
@@ -177,32 +185,18 @@ static void offloads_of_other_frames_are_refused(void **state)
 	for (size_t i = 0; i < COUNT_OF(rows); i++) {
 		struct netif_extra_info gso = gso_extra(rows[i].gso, 1448);
 		uint8_t bytes[4096];
+		struct offload_from_guest out;
 		struct frame_layout at;
 		struct cut_frame cut;
-		bool mended;
 
 		frame_build(bytes, &rows[i].spec, &at);
 		cut_make(&cut, bytes, at.length, 3, 1000);
 		SAME(rows[i].spec.name,
 		     offload_from_guest(&cut.frame, rows[i].flags, rows[i].gso ? &gso : NULL,
-					&mended), GUEST_TX_BAD_OFFLOAD);
-		assert_false(mended);
+					0, &out), GUEST_TX_BAD_OFFLOAD);
+		assert_false(out.mended || out.checksummed);
 		cut_free(&cut);
 	}
-}
-
-/* --- to the guest ----------------------------------------------------------------------------- */
-
-/* The rule, once more: what the guest can do with this frame. */
-static bool takes_partial(const struct frame_spec *spec, uint32_t features)
-{
-	return features & (spec->ip_version == 4 ? VIF_F_CSUM_IPV4 : VIF_F_CSUM_IPV6);
-}
-
-static bool takes_gso(const struct frame_spec *spec, uint32_t features)
-{
-	return takes_partial(spec, features) &&
-	       features & (spec->ip_version == 4 ? VIF_F_GSO_TCPV4 : VIF_F_GSO_TCPV6);
 }
 
 static struct virtio_net_hdr_v1 vnet_of(const struct frame_spec *spec,
@@ -221,6 +215,97 @@ static struct virtio_net_hdr_v1 vnet_of(const struct frame_spec *spec,
 		vnet.hdr_len = htole16((uint16_t)at->payload);
 	}
 	return vnet;
+}
+
+/* --- DHCP -------------------------------------------------------------------------------------- */
+
+static const struct { const char *name; struct frame_spec spec; uint16_t from, to; bool is; } dhcp_rows[] = {
+	{ "discover", { "", 0, 4, 0, 0, IPPROTO_UDP, 0, 300 }, 68, 67, true },
+	{ "offer", { "", 0, 4, 0, 0, IPPROTO_UDP, 0, 300 }, 67, 68, true },
+	{ "relayed", { "", 0, 4, 0, 0, IPPROTO_UDP, 0, 301 }, 67, 67, true },
+	{ "to a client, tagged", { "", 2, 4, 12, 0, IPPROTO_UDP, 0, 301 }, 9999, 68, true },
+	{ "from a client", { "", 0, 4, 0, 0, IPPROTO_UDP, 0, 301 }, 68, 9999, true },
+	{ "solicit", { "", 0, 6, 0, 0, IPPROTO_UDP, 0, 99 }, 546, 547, true },
+	{ "reply behind extensions", { "", 1, 6, 0, 3, IPPROTO_UDP, 0, 99 }, 547, 546, true },
+	{ "below", { "", 0, 4, 0, 0, IPPROTO_UDP, 0, 300 }, 66, 66, false },
+	{ "above", { "", 0, 4, 0, 0, IPPROTO_UDP, 0, 300 }, 69, 69, false },
+	{ "above, high byte", { "", 0, 4, 0, 0, IPPROTO_UDP, 0, 300 }, 67 + 256, 68 + 256, false },
+	{ "ports of 6 on 4", { "", 0, 4, 0, 0, IPPROTO_UDP, 0, 300 }, 546, 547, false },
+	{ "ports of 4 on 6", { "", 0, 6, 0, 0, IPPROTO_UDP, 0, 300 }, 67, 68, false },
+	{ "below 6", { "", 0, 6, 0, 0, IPPROTO_UDP, 0, 300 }, 545, 545, false },
+	{ "above 6", { "", 0, 6, 0, 0, IPPROTO_UDP, 0, 300 }, 548, 548, false },
+	{ "tcp", { "", 0, 4, 0, 0, IPPROTO_TCP, 0, 300 }, 68, 67, false },
+};
+
+/* A row's frame, with a whole checksum and with a blank one. */
+static void dhcp_build(size_t row, uint8_t *whole, uint8_t *partial, struct frame_layout *at)
+{
+	const struct frame_spec *spec = &dhcp_rows[row].spec;
+
+	frame_build(whole, spec, at);
+	put16(whole + at->transport, dhcp_rows[row].from);
+	put16(whole + at->transport + 2, dhcp_rows[row].to);
+	put16(whole + at->checksum, naive_checksum(whole, spec, at));
+	memcpy(partial, whole, at->length);
+	frame_blank_checksum(partial, spec, at);
+}
+
+/* However much guest and port can leave undone. */
+static void checksums_of_dhcp_are_always_whole(void **state)
+{
+	uint8_t whole[1024], partial[1024], joined[1024];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(dhcp_rows); i++) {
+		struct offload_to_guest to;
+		struct offload_from_guest from;
+		struct frame_layout at;
+		struct cut_frame cut;
+
+		dhcp_build(i, whole, partial, &at);
+		for (uint32_t piece = 1; piece < 50; piece++) {
+			cut_make(&cut, partial, at.length, 9 + piece, 30);
+			SAME(dhcp_rows[i].name, offload_from_guest(&cut.frame, NETTXF_csum_blank, NULL,
+								   OFFLOAD_ALL, &from), GUEST_TX_SENT);
+			SAME(dhcp_rows[i].name, from.checksummed, dhcp_rows[i].is);
+			SAME(dhcp_rows[i].name, cut.frame.vnet.flags, dhcp_rows[i].is ?
+			     VIRTIO_NET_HDR_F_DATA_VALID : VIRTIO_NET_HDR_F_NEEDS_CSUM);
+			cut_join(&cut, joined);
+			assert_memory_equal(joined, dhcp_rows[i].is ? whole : partial, at.length);
+			cut_free(&cut);
+		}
+		cut_make(&cut, partial, at.length, at.length, 1);
+		cut.frame.vnet = vnet_of(&dhcp_rows[i].spec, &at, false);
+		SAME(dhcp_rows[i].name, offload_to_guest(&cut.frame, VIF_F_ALL, &to), GUEST_RX_DELIVERED);
+		SAME(dhcp_rows[i].name, to.checksummed, dhcp_rows[i].is);
+		assert_memory_equal(cut.segments[0].data, dhcp_rows[i].is ? whole : partial, at.length);
+		cut_free(&cut);
+	}
+}
+
+static void policies_leave_these_features(void **state)
+{
+	(void)state;
+	for (uint32_t features = 0; features <= VIF_F_ALL; features++) {
+		SAME("auto", offload_features_left(features, CSUM_AUTO), features);
+		SAME("complete", offload_features_left(features, CSUM_COMPLETE),
+		     features & (VIF_F_SG | VIF_F_RX_NOTIFY));
+		SAME("off", offload_features_left(features, CSUM_OFF), features & (VIF_F_SG | VIF_F_RX_NOTIFY));
+	}
+}
+
+/* --- to the guest ----------------------------------------------------------------------------- */
+
+/* The rule, once more: what the guest can do with this frame. */
+static bool takes_partial(const struct frame_spec *spec, uint32_t features)
+{
+	return features & (spec->ip_version == 4 ? VIF_F_CSUM_IPV4 : VIF_F_CSUM_IPV6);
+}
+
+static bool takes_gso(const struct frame_spec *spec, uint32_t features)
+{
+	return takes_partial(spec, features) &&
+	       features & (spec->ip_version == 4 ? VIF_F_GSO_TCPV4 : VIF_F_GSO_TCPV6);
 }
 
 static void check_to_guest(const struct frame_spec *spec, uint32_t features, bool gso)
@@ -413,6 +498,8 @@ int main(void)
 		cmocka_unit_test(headers_cut_at_every_byte_make_no_difference),
 		cmocka_unit_test(flags_without_offload_are_passed_on),
 		cmocka_unit_test(offloads_of_other_frames_are_refused),
+		cmocka_unit_test(checksums_of_dhcp_are_always_whole),
+		cmocka_unit_test(policies_leave_these_features),
 		cmocka_unit_test(every_frame_for_every_set_of_features),
 		cmocka_unit_test(a_checksum_the_guest_would_not_find_is_completed),
 		cmocka_unit_test(headers_of_the_port_that_make_no_sense_are_refused),

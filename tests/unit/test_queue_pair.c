@@ -65,6 +65,8 @@ static int open_without_offloads(const struct port_config *config, struct port *
 	return error;
 }
 
+#define ASKED_TO_COMPLETE OFFLOAD_CSUM
+
 static void map_0(void) { fake.fail_map = 0; }
 static void map_1(void) { fake.fail_map = 1; }
 static void bind_0(void) { fake.fail_bind = 0; }
@@ -123,6 +125,34 @@ static void opening_wakes_the_guest_once_a_channel(void **state)
 		     OFFLOAD_CSUM | OFFLOAD_TSO4 | OFFLOAD_TSO6);
 		SAME("cleared", pair_state.tx_frames, 0);
 		SAME("limit", pair_state.rx_limit_frames, QUEUE_FRAMES_DEFAULT);
+		queue_pair_close(&pair);
+		pair_finish(state);
+	}
+}
+
+/* Who may leave what undone, under each policy, for a port that cannot cut and one that can. */
+static void each_policy_takes_and_asks_what_it_should(void **state)
+{
+	static const struct { uint32_t csum, port, features, asked, takes, left; } rows[] = {
+		{ CSUM_AUTO, OFFLOAD_ALL, VIF_F_ALL, OFFLOAD_ALL, OFFLOAD_ALL, VIF_F_ALL },
+		{ CSUM_AUTO, OFFLOAD_CSUM, VIF_F_ALL, OFFLOAD_ALL, OFFLOAD_CSUM, VIF_F_ALL },
+		{ CSUM_AUTO, OFFLOAD_ALL, VIF_F_SG, 0, OFFLOAD_ALL, VIF_F_SG },
+		{ CSUM_COMPLETE, OFFLOAD_ALL, VIF_F_ALL, ASKED_TO_COMPLETE, 0, VIF_F_SG | VIF_F_RX_NOTIFY },
+		{ CSUM_COMPLETE, OFFLOAD_ALL, 0, ASKED_TO_COMPLETE, 0, 0 },
+		{ CSUM_OFF, OFFLOAD_ALL, VIF_F_ALL, 0, 0, VIF_F_SG | VIF_F_RX_NOTIFY },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		setup(state);
+		broken_class = fake_port_class;
+		broken_class.offloads = rows[i].port;
+		pair_setup.port_class = &broken_class;
+		pair_config.csum = rows[i].csum;
+		pair_config.features = rows[i].features;
+		open_pair();
+		SAME("asked", fake_port_of(pair.port)->offloads, rows[i].asked);
+		SAME("takes", pair.tx.takes, rows[i].takes);
+		SAME("features", pair.rx.features, rows[i].left);
 		queue_pair_close(&pair);
 		pair_finish(state);
 	}
@@ -418,6 +448,7 @@ int main(void)
 		TEST(closing_counts_what_is_queued),
 		TEST(events_are_taken_and_unmasked_by_channel),
 		cmocka_unit_test(the_null_port_takes_everything),
+		cmocka_unit_test(each_policy_takes_and_asks_what_it_should),
 	};
 
 	return cmocka_run_group_tests_name("queue_pair", tests, NULL, NULL);

@@ -552,7 +552,7 @@ static void the_offer_is_what_we_can_do(void **state)
 {
 	static const struct { const char *name, *value; } rows[] = {
 		{ "feature-sg", "1" }, { "feature-gso-tcpv4", "1" }, { "feature-gso-tcpv6", "1" },
-		{ "feature-ipv6-csum-offload", "1" }, { "feature-rx-copy", "1" },
+		{ "feature-ipv6-csum-offload", "1" }, { "feature-no-csum-offload", "0" }, { "feature-rx-copy", "1" },
 		{ "feature-rx-flip", "0" }, { "feature-split-event-channels", "1" },
 		{ "multi-queue-max-queues", NULL }, { "feature-multicast-control", "1" },
 		{ "feature-dynamic-multicast-control", "1" }, { "feature-ctrl-ring", "1" },

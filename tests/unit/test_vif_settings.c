@@ -244,6 +244,34 @@ static void a_rate_that_is_none_is_said(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
 
+/* --- offloads --------------------------------------------------------------------------------- */
+
+/* What is written is read again at each connect: the guest is offered and served accordingly. */
+static void the_toolstack_says_who_does_checksums(void **state)
+{
+	(void)state;
+	fake_store_setf("off", "backend/vif/7/0/unetback-csum");
+	connected();
+	assert_string_equal(fake_store_get("backend/vif/7/0/feature-no-csum-offload"), "1");
+	assert_string_equal(fake_store_get("backend/vif/7/0/feature-gso-tcpv4"), "0");
+	SAME("csum", world.config.csum, CSUM_OFF);
+	front_state(7, 0, 6);
+	expect("down off s5 s6");
+	fake_store_setf("complet", "backend/vif/7/0/unetback-csum");
+	front_state(7, 0, 1);
+	expect("s2");
+	assert_string_equal(fake_store_get("backend/vif/7/0/feature-no-csum-offload"), "0");
+	assert_string_equal(fake_store_get("backend/vif/7/0/feature-gso-tcpv4"), "1");
+	SAME("lines", world.lines[LOG_LEVEL_WARNING], 1);
+	assert_string_equal(look(7, 0)->policy_ignored, "unetback-csum is 'complet', must be auto, complete or "
+			    "off; it is auto now");
+	fake_store_setf("complete", "backend/vif/7/0/unetback-csum");
+	front_state(7, 0, 4);
+	expect("mtu1500 on up s4");
+	SAME("csum", world.config.csum, CSUM_COMPLETE);
+	assert_string_equal(look(7, 0)->policy_ignored, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +281,7 @@ int main(void)
 		TEST(the_guest_switches_its_filter_on_and_off), TEST(the_guests_hash_reaches_the_device),
 		TEST(an_xdp_program_comes_and_goes), TEST(headroom_asked_for_before_connecting),
 		TEST(a_control_ring_needs_its_channel),
+		TEST(the_toolstack_says_who_does_checksums),
 	};
 
 	return cmocka_run_group_tests_name("vif_settings", tests, NULL, NULL);

@@ -60,6 +60,7 @@ static void open_tx(void)
 	tx->events = &world->events;
 	tx->port = world->port;
 	tx->state = &world->state;
+	tx->takes = OFFLOAD_ALL;
 	tx->multicast = &world->multicast;
 	multicast_clear(tx->multicast);
 	assert_int_equal(ring_tx_attach(&tx->ring, world->tx_ring), 0);
