@@ -44,7 +44,7 @@ void gcopy_from_guest(struct gcopy *batch, uint32_t ref, uint16_t offset,
 	xengnttab_grant_copy_segment_t *segment;
 
 	assert(to_offset + length <= XEN_PAGE && offset + length <= XEN_PAGE);
-	if (gref_map_read(batch->map, ref, offset, to->data + to_offset, length)) {
+	if (batch->map && gref_map_read(batch->map, ref, offset, to->data + to_offset, length)) {
 		batch->mapped++;
 		return;
 	}
@@ -65,7 +65,7 @@ void gcopy_to_guest(struct gcopy *batch, uint32_t ref, uint16_t offset,
 	xengnttab_grant_copy_segment_t *segment;
 
 	assert(offset + length <= XEN_PAGE);
-	if (gref_map_write(batch->map, ref, offset, data, length)) {
+	if (batch->map && gref_map_write(batch->map, ref, offset, data, length)) {
 		batch->mapped++;
 		return;
 	}
