@@ -65,7 +65,7 @@ bad_options() {
 		"${daemon[@]}" --rx-depth-frames=0 &&
 	refused "--rx-depth-bytes is '131071', must be a number from 131072 to 67108864" \
 		"${daemon[@]}" --rx-depth-bytes=131071 &&
-	refused "--rx-age-ms is '60001', must be a number from 1 to 80000" \
+	refused "--rx-age-ms is '60001', must be a number from 1 to 60000" \
 		"${daemon[@]}" --rx-age-ms=60001
 }
 
