@@ -226,7 +226,7 @@ $(foreach v,$(VARIANTS),$(eval $(call simulator,$(v))))
 
 check check-sim: $(PROGRAMS:%=build/asan/%) simulator-release simulator-clang simulator-asan $(SIM_TESTS:%=build/asan/tests/sim/%)
 check check-conformance: $(PROGRAMS:%=build/asan/%) simulator-release simulator-asan \
-		$(CONFORMANCE_TESTS:%=build/asan/tests/conformance/%)
+		$(CONFORMANCE_TESTS:%=build/asan/tests/conformance/%) $(CONFORMANCE_TESTS:%=build/release/tests/conformance/%)
 check-conformance: programs | build/deps-check
 	tests/run conformance
 demo-sim bench: simulator-release

@@ -7,6 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../../backend/verdict.h"
+
 void scene_serve(void *context, struct pollfd *more, nfds_t count, int ms)
 {
 	struct scene *scene = context;
@@ -168,6 +170,50 @@ static unsigned int rings(const struct scene *scene)
 		if (scene->now[i].connected)
 			count += 2 * scene->stacks[i].fe->queue_count + scene->stacks[i].fe->control;
 	return count;
+}
+
+/* Of all queues in what `unetback stats` answers. */
+static long long sum_of(const char *stats, const char *key)
+{
+	char quoted[64];
+	long long sum = 0;
+
+	snprintf(quoted, sizeof quoted, "\"%s\":", key);
+	for (const char *at = stats; (at = strstr(at, quoted)); ) {
+		at += strlen(quoted);
+		sum += strtoll(at, NULL, 10);
+	}
+	return sum;
+}
+
+static bool is_balanced(const char *stats)
+{
+	return sum_of(stats, "guest_tx_unaccounted") == 0 && sum_of(stats, "guest_rx_unaccounted") == 0;
+}
+
+void scene_assert_no_drops(struct scene *scene, uint32_t vif)
+{
+#define KEY(symbol, key, text) key,
+	static const char *const keys[] = { GUEST_TX_VERDICTS(KEY) GUEST_RX_VERDICTS(KEY) };
+	static const char *const fine[] = { "sent", "control", "delivered", "filtered" };
+	int64_t end = life_now() + LIFE_PATIENCE * 1000000LL;
+	char name[16];
+	const char *stats;
+
+	snprintf(name, sizeof name, "vif%u.%u", scene->domid, vif);
+	while (stats = simback_ask("stats", name), !is_balanced(stats)) {
+		assert_true(life_now() < end);
+		scene_serve(scene, NULL, 0, 1);
+	}
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+		bool may_be = false;
+
+		for (size_t j = 0; j < sizeof fine / sizeof *fine; j++)
+			may_be |= strcmp(keys[i], fine[j]) == 0;
+		if (!may_be && sum_of(stats, keys[i]) != 0)
+			fail_msg("%s: frames are counted as %s:\n%s", name, keys[i], stats);
+	}
+	assert_true(sum_of(stats, "sent") > 0 && sum_of(stats, "delivered") > 0);
 }
 
 void scene_disconnect(struct scene *scene, uint32_t vif)

@@ -33,6 +33,9 @@ void scene_unplug(struct scene *scene);
 bool scene_connect(struct scene *scene, uint32_t vif);
 void scene_disconnect(struct scene *scene, uint32_t vif);
 
+/* By the backend's own word: every frame is accounted for, and none was dropped. */
+void scene_assert_no_drops(struct scene *scene, uint32_t vif);
+
 /* Serves everything and waits, also for @more. */
 void scene_serve(void *scene, struct pollfd *more, nfds_t count, int ms);
 

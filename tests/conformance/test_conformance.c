@@ -28,6 +28,7 @@ static void traffic(uint32_t vif)
 		traffic_udp(&scene.traffic, stack, families[i], DATAGRAMS, &server);
 		traffic_tcp(&scene.traffic, stack, families[i], STREAM_BYTES, &server);
 	}
+	scene_assert_no_drops(&scene, vif);
 }
 
 /* Of every vif that is connected: a twin must not notice what happens to the other. */
