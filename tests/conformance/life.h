@@ -15,6 +15,7 @@ struct life {
 	struct netfront *fe;
 	bool connected;
 	int64_t longest_ns;		/* wait for a state of the backend's */
+	int64_t longest_own_ns;		/* the same less what was waited for a CPU */
 	const char *longest_for;	/* which */
 	void (*serve)(void *context, int ms);	/* everything, and waits for more at most @ms */
 	void *context;

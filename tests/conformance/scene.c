@@ -90,6 +90,7 @@ static void plug_vif(struct scene *scene, uint32_t vif)
 	scene->now[vif] = (struct life){ .profile = scene->profile, .fe = stack->fe,
 					 .serve = serve_life, .context = scene,
 					 .longest_ns = scene->now[vif].longest_ns,
+					 .longest_own_ns = scene->now[vif].longest_own_ns,
 					 .longest_for = scene->now[vif].longest_for };
 }
 

@@ -67,15 +67,18 @@ static void describe(char line[sizeof *lines])
 {
 	const struct traffic *t = &scene.traffic;
 	const struct life *slowest = &scene.now[0];
+	int64_t own = slowest->longest_own_ns;
 
 	if (scene.vifs > 1 && scene.now[1].longest_ns > slowest->longest_ns)
 		slowest = &scene.now[1];
+	if (scene.vifs > 1 && scene.now[1].longest_own_ns > own)
+		own = scene.now[1].longest_own_ns;
 	snprintf(line, sizeof *lines,
 		 "%s: %u lives, frames %" PRIu64 " from and %" PRIu64 " to it, tcp %" PRIu64
 		 " MiB, retransmits %u, udp %" PRIu64 ", lost %" PRIu64 ", reordered %" PRIu64
-		 ", longest wait %.1f ms for %s", scene.profile->name, scene.lives, scene.tx_frames,
+		 ", longest wait %.1f ms for %s, %.1f of an idle machine", scene.profile->name, scene.lives, scene.tx_frames,
 		 scene.rx_frames, t->bytes >> 20, t->retransmits, t->datagrams, t->lost, t->reordered,
-		 (double)slowest->longest_ns / 1e6, slowest->longest_for);
+		 (double)slowest->longest_ns / 1e6, slowest->longest_for, (double)own / 1e6);
 }
 
 static void a_life(void **state)
