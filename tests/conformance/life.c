@@ -200,8 +200,8 @@ static void keep_longest(struct life *life, int64_t took, int64_t delayed)
 	life->longest_for = names[life->fe->backend_state % 7];
 }
 
-/* Until the backend's state is in @set. */
-static void await(struct life *life, unsigned int set)
+/* Until the backend's state is in @set; @asked: by us, a moment ago. */
+static void await(struct life *life, unsigned int set, bool asked)
 {
 	int64_t began = life_now(), took = 0, delayed = delay_of_all();
 
@@ -212,7 +212,8 @@ static void await(struct life *life, unsigned int set)
 			fail_msg("%s: the backend is in state %d, not in one of %#x", life->profile->name,
 				 (int)life->fe->backend_state, set);
 	}
-	keep_longest(life, took, delay_of_all() - delayed);
+	if (asked)
+		keep_longest(life, took, delay_of_all() - delayed);
 }
 
 static void walk(struct life *life, const struct profile_step steps[PROFILE_STEPS])
@@ -221,7 +222,7 @@ static void walk(struct life *life, const struct profile_step steps[PROFILE_STEP
 		if (steps[i].write)
 			assert_int_equal(netfront_set_state(life->fe, steps[i].write), 0);
 		if (steps[i].until)
-			await(life, steps[i].until);
+			await(life, steps[i].until, steps[i].write != 0);
 	}
 }
 
@@ -266,7 +267,7 @@ bool life_connect(struct life *life)
 	else
 		assert_int_equal(netfront_set_state(fe, XenbusStateConnected), 0);
 	post(life, POST_AFTER_KEYS);
-	await(life, IN(Connected) | IN(Closing) | IN(Closed));
+	await(life, IN(Connected) | IN(Closing) | IN(Closed), true);
 	life->connected = fe->backend_state == XenbusStateConnected;
 	post(life, POST_ONCE_CONNECTED);
 	if (life->connected)
