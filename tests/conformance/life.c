@@ -7,6 +7,7 @@
 #include "life.h"
 
 #include <errno.h>
+#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -150,14 +151,11 @@ static void write_keys(struct life *life)
 
 /* --- states ----------------------------------------------------------------------------------- */
 
-static int64_t delay_of(int pid)
+static int64_t delay_in(const char *path)
 {
-	char path[64];
 	long long ran, delayed = 0;
-	FILE *file;
+	FILE *file = fopen(path, "r");
 
-	snprintf(path, sizeof path, "/proc/%d/schedstat", pid);
-	file = fopen(path, "r");
 	if (!file || fscanf(file, "%lld %lld", &ran, &delayed) != 2)
 		delayed = 0;
 	if (file)
@@ -165,7 +163,22 @@ static int64_t delay_of(int pid)
 	return delayed;
 }
 
-static int64_t delay_of_children(int pid)
+/* Of its first thread, or of all. */
+static int64_t delay_of(int pid, bool threads)
+{
+	int64_t sum = 0;
+	char path[64];
+	glob_t found;
+
+	snprintf(path, sizeof path, threads ? "/proc/%d/task/*/schedstat" : "/proc/%d/schedstat", pid);
+	if (glob(path, GLOB_NOSORT, NULL, &found) == 0)
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			sum += delay_in(found.gl_pathv[i]);
+	globfree(&found);
+	return sum;
+}
+
+static int64_t delay_of_children(int pid, bool threads)
 {
 	char path[64];
 	int64_t sum = 0;
@@ -175,16 +188,16 @@ static int64_t delay_of_children(int pid)
 	snprintf(path, sizeof path, "/proc/%d/task/%d/children", pid, pid);
 	file = fopen(path, "r");
 	while (file && fscanf(file, "%d", &child) == 1)
-		sum += delay_of(child);
+		sum += delay_of(child, threads);
 	if (file)
 		fclose(file);
 	return sum;
 }
 
-/* Nanoseconds in which one of those that the answer depends on waited for a CPU, since they began. */
-static int64_t delay_of_all(void)
+int64_t life_delay(bool threads)
 {
-	return delay_of(getpid()) + delay_of_children(getpid()) + delay_of_children(simback_pid());
+	return delay_of(getpid(), false) + delay_of_children(getpid(), false) +
+	       delay_of_children(simback_pid(), threads);
 }
 
 static void keep_longest(struct life *life, int64_t took, int64_t delayed)
@@ -203,7 +216,7 @@ static void keep_longest(struct life *life, int64_t took, int64_t delayed)
 /* Until the backend's state is in @set; @asked: by us, a moment ago. */
 static void await(struct life *life, unsigned int set, bool asked)
 {
-	int64_t began = life_now(), took = 0, delayed = delay_of_all();
+	int64_t began = life_now(), took = 0, delayed = life_delay(false);
 
 	while (!(set & 1u << life->fe->backend_state)) {
 		life->serve(life->context, 1);
@@ -213,7 +226,7 @@ static void await(struct life *life, unsigned int set, bool asked)
 				 (int)life->fe->backend_state, set);
 	}
 	if (asked)
-		keep_longest(life, took, delay_of_all() - delayed);
+		keep_longest(life, took, life_delay(false) - delayed);
 }
 
 static void walk(struct life *life, const struct profile_step steps[PROFILE_STEPS])

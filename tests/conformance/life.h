@@ -32,5 +32,9 @@ void life_close(struct life *life);
 void life_follow(struct life *life);
 
 int64_t life_now(void);			/* CLOCK_MONOTONIC, ns */
+/* Nanoseconds in which one of those that an answer depends on (we, unetbackd, the instances, xenstored,
+ * simxen) waited for a CPU, since they began.  @threads: of the instances all threads, which with one queue
+ * wait one after the other; else the first of each process, which is less than the truth. */
+int64_t life_delay(bool threads);
 
 #endif

@@ -55,9 +55,9 @@ static void lives(void **state)
 	qsort(took, runs, sizeof *took, compare);
 	snprintf(line + strlen(line), sizeof *lines - strlen(line),
 		 ": %u of %u runs of %u MiB each way completed, median %.0f Mbit/s, slowest %.0f, retransmits "
-		 "%u, longest stall %.1f ms", completed, runs, RUN_BYTES >> 20, mbits(took[runs / 2]),
+		 "%u, longest stall %.1f ms, %.1f of an idle machine", completed, runs, RUN_BYTES >> 20, mbits(took[runs / 2]),
 		 mbits(took[runs - 1]), scene.traffic.retransmits,
-		 (double)scene.traffic.stall_ns / 1e6);
+		 (double)scene.traffic.stall_ns / 1e6, (double)scene.traffic.stall_own_ns / 1e6);
 	assert_int_equal(completed, runs);
 	assert_int_equal(scene.traffic.spoiled, 0);
 	scene_unplug(&scene);

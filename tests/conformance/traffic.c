@@ -45,8 +45,32 @@ struct stream {
 	bool from_guest, ended;
 	int listener, sender, receiver;		/* -1: not there yet */
 	uint64_t total, sent, received;
-	int64_t last;				/* when bytes came last */
+	int64_t last, delay;			/* when bytes came last; life_delay() not long before */
 };
+
+/* life_delay(), looked at anew after this time. */
+#define SAMPLE_NS 2000000LL
+static int64_t sampled_at, sampled_delay;
+
+static void sample_delay(int64_t now)
+{
+	if (now - sampled_at < SAMPLE_NS)
+		return;
+	sampled_at = now;
+	sampled_delay = life_delay(true);
+}
+
+static void keep_stall(const struct stream *stream, struct traffic *sums, int64_t now)
+{
+	int64_t stall = now - stream->last;
+
+	if (stall > sums->stall_ns)
+		sums->stall_ns = stall;
+	if (stall > sums->stall_own_ns && stall > SAMPLE_NS)
+		stall -= life_delay(true) - stream->delay;
+	if (stall > sums->stall_own_ns)
+		sums->stall_own_ns = stall;
+}
 
 static void stream_open(struct stream *stream, const struct stack *stack, int family, uint64_t bytes,
 			bool from_guest)
@@ -55,7 +79,7 @@ static void stream_open(struct stream *stream, const struct stack *stack, int fa
 	socklen_t size = stack_address(stack, !from_guest, family, TCP_PORT, &address);
 
 	*stream = (struct stream){ .from_guest = from_guest, .receiver = -1, .total = bytes,
-				   .last = life_now() };
+				   .last = life_now(), .delay = life_delay(true) };
 	stream->listener = stack_socket(stack, !from_guest, family, SOCK_STREAM);
 	assert_int_equal(bind(stream->listener, (struct sockaddr *)&address, size), 0);
 	assert_int_equal(listen(stream->listener, 1), 0);
@@ -90,9 +114,9 @@ static void stream_receive(struct stream *stream, struct traffic *sums)
 		if (!is_pattern(bytes, stream->received, (size_t)got))
 			sums->spoiled++;
 		stream->received += (uint64_t)got;
-		if (now - stream->last > sums->stall_ns)
-			sums->stall_ns = now - stream->last;
+		keep_stall(stream, sums, now);
 		stream->last = now;
+		stream->delay = sampled_delay;
 	}
 	stream->ended = got == 0 || (errno != EAGAIN && errno != EINTR);
 }
@@ -149,6 +173,7 @@ void traffic_tcp(struct traffic *sums, const struct stack *stack, int family, ui
 	while (!streams[0].ended || !streams[1].ended) {
 		nfds_t count = 0;
 
+		sample_delay(life_now());
 		for (int i = 0; i < 2; i++) {
 			stream_serve(&streams[i], sums);
 			count += stream_fds(&streams[i], fds + count);

@@ -13,6 +13,7 @@ struct traffic {		/* sums over all runs; zeroed by its owner */
 	uint64_t unfinished;			/* streams that did not end in time */
 	uint32_t retransmits;			/* TCP segments, of both ends, as their stacks count */
 	int64_t stall_ns;			/* the longest time in which a stream did not get on */
+	int64_t stall_own_ns;			/* the same less what was waited for a CPU */
 	int64_t took_ns;			/* of the last run */
 };
 
