@@ -11,11 +11,17 @@
  * netfront looks at the place, not at the id.  Only the slots that the frame at the head needs are
  * waited for: iPXE never posts more than four.
  *
+ * A frame that is left to be cut, but not by this guest, goes in segments.  It stays at the head of the queue until the
+ * last one is planned, for which it may take several polls, and has one verdict like any other: delivered, if
+ * all its segments were.
+ *
  * Requests consumed are answered before the call returns, so nothing is in flight between polls. */
+#include <endian.h>
 #include <errno.h>
 #include <string.h>
 
 #include "guest_rx.h"
+#include "oversize.h"
 
 static int fault(struct guest_rx *rx)
 {
@@ -28,6 +34,10 @@ static int fault(struct guest_rx *rx)
 static void finish(struct guest_rx *rx, struct frame *frame, enum guest_rx_verdict verdict)
 {
 	state_add(&rx->state->rx_verdicts[verdict], 1);
+	if (rx->cutting == frame) {	/* it was dropped between two of its segments */
+		rx->cutting = NULL;
+		rx->cut_failed = false;
+	}
 	rx->port->class->release(rx->port, frame);
 }
 
@@ -39,14 +49,22 @@ static void show_queue(struct guest_rx *rx)
 
 /* --- receive ---------------------------------------------------------------------------------- */
 
+static bool is_cut(const struct guest_rx *rx, const struct frame *frame)
+{
+	return frame->vnet.gso_type != VIRTIO_NET_HDR_GSO_NONE &&
+	       offload_must_cut(&frame->vnet, offload_of_features(rx->features));
+}
+
 /* What this guest can take at all, whatever it posts. */
-static enum guest_rx_verdict check_length(const struct guest_rx *rx, const struct frame *frame)
+static enum guest_rx_verdict check_length(const struct guest_rx *rx, struct frame *frame)
 {
 	if (frame->length < FRAME_LENGTH_MIN)
 		return GUEST_RX_BAD_FRAME;
 	if (frame->length > FRAME_LENGTH_MAX_GUEST_RX)
 		return GUEST_RX_TOO_LARGE;
-	if (rx->headroom + frame->length > XEN_PAGE && !(rx->features & VIF_F_SG))
+	if (oversize_is(frame, rx->mtu) && !oversize_leave_to_cut(frame, rx->mtu))
+		return GUEST_RX_TOO_LONG;
+	if (rx->headroom + frame->length > XEN_PAGE && !(rx->features & VIF_F_SG) && !is_cut(rx, frame))
 		return GUEST_RX_TOO_LARGE;
 	return GUEST_RX_DELIVERED;
 }
@@ -86,15 +104,23 @@ int guest_rx_receive(struct guest_rx *rx, int max)
 
 /* --- deliver: the plan ------------------------------------------------------------------------ */
 
-static uint32_t data_slots(const struct guest_rx *rx, const struct frame *frame)
+/* Bytes of it that are delivered at once: all, or at most a segment's, with two VLAN tags. */
+static uint32_t length_at_once(const struct guest_rx *rx, const struct frame *frame)
 {
-	return (rx->headroom + frame->length + XEN_PAGE - 1) / XEN_PAGE;
+	uint32_t most = rx->mtu + 14 + 2 * 4;
+
+	return frame->length > most && is_cut(rx, frame) ? most : frame->length;
 }
 
-/* Slots a frame needs, its extras included; an upper bound that needs no look into the frame. */
+static uint32_t data_slots(const struct guest_rx *rx, const struct frame *frame)
+{
+	return (rx->headroom + length_at_once(rx, frame) + XEN_PAGE - 1) / XEN_PAGE;
+}
+
+/* Slots that it needs, or its next segment, extras included; an upper bound that needs no look into the frame. */
 static uint32_t slots_needed(const struct guest_rx *rx, const struct frame *frame)
 {
-	return data_slots(rx, frame) + (frame->vnet.gso_type != VIRTIO_NET_HDR_GSO_NONE) +
+	return data_slots(rx, frame) + (frame->vnet.gso_type != VIRTIO_NET_HDR_GSO_NONE && !is_cut(rx, frame)) +
 	       hash_is_on(&rx->hash) + (rx->headroom > 0);
 }
 
@@ -192,7 +218,8 @@ static void plan_extras(struct guest_rx *rx, struct extras *extras)
 	ring_rx_consume(&rx->ring, extras->count);	/* their buffers are not used */
 }
 
-static void plan_frame(struct guest_rx *rx, struct frame *frame, const struct offload_to_guest *offload)
+static struct rx_frame *plan_frame(struct guest_rx *rx, struct frame *frame,
+				   const struct offload_to_guest *offload)
 {
 	struct rx_frame *planned = &rx->frames[rx->frame_count++];
 	uint16_t flags = offload->flags;
@@ -204,6 +231,7 @@ static void plan_frame(struct guest_rx *rx, struct frame *frame, const struct of
 		flags |= NETRXF_extra_info;
 
 	planned->frame = frame;
+	planned->is_piece = false;
 	planned->first_answer = (uint16_t)rx->answer_count;
 	planned->first_operation = (uint16_t)rx->copy->count;
 	at = plan_slot(rx, frame, 0, rx->headroom, flags);
@@ -217,6 +245,70 @@ static void plan_frame(struct guest_rx *rx, struct frame *frame, const struct of
 		state_add(&rx->state->rx_gso_frames, 1);
 	if (offload->checksummed)
 		state_add(&rx->state->rx_checksummed, 1);
+	return planned;
+}
+
+/* Segments larger than the MTU, which their sender thought was larger, are made smaller. */
+static enum guest_rx_verdict begin_cut(struct guest_rx *rx, const struct frame *frame)
+{
+	bool partial = rx->features & (frame->vnet.gso_type & VIRTIO_NET_HDR_GSO_TCPV4 ? VIF_F_CSUM_IPV4
+										       : VIF_F_CSUM_IPV6);
+	enum segment_checksum checksum = partial ? SEGMENT_CHECKSUM_PARTIAL : SEGMENT_CHECKSUM_WHOLE;
+	struct virtio_net_hdr_v1 vnet = frame->vnet;
+	const uint8_t *bytes = frame->segments[0].data;
+	int error = segment_begin(&rx->cut, bytes, frame->length, &vnet, checksum, CUTTER_FRAME_MAX);
+	uint32_t most = rx->mtu + rx->cut.layout.network;
+
+	if (!error && rx->cut.length_max > most) {
+		if (rx->cut.layout.payload >= most)
+			return GUEST_RX_TOO_LONG;
+		vnet.gso_size = htole16((uint16_t)(most - rx->cut.layout.payload));
+		error = segment_begin(&rx->cut, bytes, frame->length, &vnet, checksum, CUTTER_FRAME_MAX);
+	}
+	return !error ? GUEST_RX_DELIVERED : error == -EMSGSIZE ? GUEST_RX_TOO_LARGE : GUEST_RX_BAD_FRAME;
+}
+
+/* The next segment of the frame at the head of the queue; false if there is no memory for it in this poll. */
+static bool plan_piece(struct guest_rx *rx, struct frame *frame)
+{
+	enum guest_rx_verdict verdict = GUEST_RX_DELIVERED;
+	struct offload_to_guest offload;
+	struct rx_frame *planned;
+	struct frame *piece;
+
+	if (rx->cutting != frame)
+		verdict = begin_cut(rx, frame);
+	if (verdict != GUEST_RX_DELIVERED) {
+		finish(rx, rx_queue_pop(&rx->queue), verdict);
+		return true;
+	}
+	rx->cutting = frame;
+	piece = cutter_next(rx->cutter, &rx->cut);
+	if (!piece)
+		return false;
+	offload_to_guest(piece, rx->features, &offload);	/* it has what this guest takes */
+	planned = plan_frame(rx, piece, &offload);
+	planned->is_piece = true;
+	planned->frame = NULL;
+	state_add(&rx->state->rx_segments, 1);
+	if (rx->cut.next == rx->cut.count) {
+		planned->frame = rx_queue_pop(&rx->queue);
+		rx->cutting = NULL;
+	}
+	return true;
+}
+
+/* The frame at the head of the queue whole. */
+static void plan_whole(struct guest_rx *rx)
+{
+	struct frame *frame = rx_queue_pop(&rx->queue);
+	struct offload_to_guest offload;
+	enum guest_rx_verdict verdict = offload_to_guest(frame, rx->features, &offload);
+
+	if (verdict == GUEST_RX_DELIVERED)
+		plan_frame(rx, frame, &offload);
+	else
+		finish(rx, frame, verdict);
 }
 
 /* Queue to plan, until the guest's buffers, the batch or the burst are used up. */
@@ -227,27 +319,23 @@ static int plan(struct guest_rx *rx)
 
 	if (available < 0)
 		return fault(rx);
+	cutter_reset(rx->cutter);
 	for (int looked_at = 0; looked_at < RX_BURST; looked_at++) {
 		struct frame *frame = rx_queue_peek(&rx->queue, 0);
-		struct offload_to_guest offload;
-		enum guest_rx_verdict verdict;
 
-		if (!frame || slots_needed(rx, frame) > slots)
+		if (!frame || slots_needed(rx, frame) > slots - rx->answer_count)
 			break;
 		if (gcopy_room(rx->copy) < 2 * data_slots(rx, frame))
 			break;
-		if (!limiter_allows(&rx->limiter, frame->length)) {
+		/* A frame is paid for with its first segment. */
+		if (rx->cutting != frame && !limiter_allows(&rx->limiter, frame->length)) {
 			state_add(&rx->state->rx_no_credit, limiter_begins_to_wait(&rx->limiter));
 			break;
 		}
-		rx_queue_pop(&rx->queue);
-		verdict = offload_to_guest(frame, rx->features, &offload);
-		if (verdict != GUEST_RX_DELIVERED) {
-			finish(rx, frame, verdict);
-			continue;
-		}
-		plan_frame(rx, frame, &offload);
-		slots -= rx->frames[rx->frame_count - 1].slots;
+		if (!is_cut(rx, frame))
+			plan_whole(rx);
+		else if (!plan_piece(rx, frame))
+			break;
 	}
 	return 0;
 }
@@ -288,6 +376,23 @@ static void publish(struct guest_rx *rx)
 	state_set(&state->rx_rsp_prod, rx->ring.rsp);
 }
 
+/* A frame that went in segments is judged with the last of them.  Returns the bytes delivered. */
+static uint32_t settle(struct guest_rx *rx, const struct rx_frame *planned, enum guest_rx_verdict verdict)
+{
+	uint32_t length;
+
+	if (planned->is_piece) {
+		rx->cut_failed |= verdict != GUEST_RX_DELIVERED;
+		if (!planned->frame)
+			return 0;
+		verdict = rx->cut_failed ? GUEST_RX_COPY_FAILED : GUEST_RX_DELIVERED;
+		rx->cut_failed = false;
+	}
+	length = verdict == GUEST_RX_DELIVERED ? planned->frame->length : 0;
+	finish(rx, planned->frame, verdict);
+	return length;
+}
+
 int guest_rx_deliver(struct guest_rx *rx)
 {
 	enum guest_rx_verdict verdicts[RX_BURST];
@@ -307,11 +412,8 @@ int guest_rx_deliver(struct guest_rx *rx)
 	for (int i = 0; i < rx->frame_count; i++)
 		verdicts[i] = judge(rx, &rx->frames[i]);
 	publish(rx);
-	for (int i = 0; i < rx->frame_count; i++) {
-		if (verdicts[i] == GUEST_RX_DELIVERED)
-			bytes += rx->frames[i].frame->length;
-		finish(rx, rx->frames[i].frame, verdicts[i]);
-	}
+	for (int i = 0; i < rx->frame_count; i++)
+		bytes += settle(rx, &rx->frames[i], verdicts[i]);
 	state_add(&rx->state->rx_bytes, bytes);
 	return rx->frame_count;
 }

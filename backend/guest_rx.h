@@ -5,6 +5,7 @@
 #ifndef BACKEND_GUEST_RX_H
 #define BACKEND_GUEST_RX_H
 
+#include "cutter.h"
 #include "events.h"
 #include "gcopy.h"
 #include "hash.h"
@@ -21,9 +22,10 @@
 /* Slots that the largest frame takes: 17 pages of data behind any headroom, and the extras. */
 #define RX_SLOTS_MAX (17 + RX_EXTRAS_MAX)
 
-/* Of a frame from its plan until its answers are published. */
+/* Of a frame, or of a segment of one, from its plan until its answers are published. */
 struct rx_frame {
-	struct frame *frame;
+	struct frame *frame;		/* to be released then; NULL: more segments of it follow */
+	bool is_piece;
 	uint16_t first_answer, slots, extras;	/* extras stand behind the first slot */
 	uint16_t first_operation, operations;
 };
@@ -34,12 +36,19 @@ struct guest_rx {
 	struct events *events;
 	struct port *port;
 	struct queue_state *state;
-	uint32_t features;		/* VIF_F_* of the guest */
+	uint32_t features;		/* VIF_F_* that the guest has and is to have */
+	uint32_t mtu;			/* of the vif: longer frames are only for guests that cut them */
+	struct cutter *cutter;		/* for frames that the guest does not take uncut */
 	struct hash_config hash;	/* the guest's; which frames are told their hash */
 	uint32_t headroom;		/* bytes to be left free before a frame in its first page */
 	const struct multicast *multicast;	/* of the vif */
 	bool multicast_control;		/* only multicast frames of that list */
 	struct limiter limiter;		/* what the guest may be sent; frames beyond it stay queued */
+
+	/* The frame at the head of the queue, while some of its segments are delivered and some are not. */
+	const struct frame *cutting;
+	struct segmentation cut;
+	bool cut_failed;		/* one of its segments could not be copied */
 
 	/* Of the poll in hand. */
 	int frame_count;
@@ -56,7 +65,7 @@ struct guest_rx {
 /* Reads at most @max frames, and at most a burst, from the port into the queue.  How many came. */
 int guest_rx_receive(struct guest_rx *rx, int max);
 
-/* Delivers one burst from the queue into the guest's buffers: the number of frames, 0 when the queue
+/* Delivers one burst from the queue into the guest's buffers: the number of frames and segments, 0 when the queue
  * is empty or the guest has posted too few, -EPROTO when the guest broke the ring. */
 int guest_rx_deliver(struct guest_rx *rx);
 

@@ -386,6 +386,53 @@ static void answer(struct guest_tx *tx)
 	state_set(&state->tx_rsp_prod, tx->ring.rsp);
 }
 
+/* Segments of one frame, a burst at a time.  It counts once, as what became of its first segment that was not
+ * sent; what is behind that one is not tried. */
+static enum guest_tx_verdict send_cut(struct guest_tx *tx, const struct frame *frame)
+{
+	bool partial = tx->takes & OFFLOAD_CSUM;
+	enum guest_tx_verdict verdicts[CUTTER_PIECES_MAX];
+	struct frame *pieces[CUTTER_PIECES_MAX];
+	struct segmentation s;
+	int n;
+
+	if (segment_begin(&s, cutter_flat(tx->cutter, frame), frame->length, &frame->vnet,
+			  partial ? SEGMENT_CHECKSUM_PARTIAL : SEGMENT_CHECKSUM_WHOLE, CUTTER_FRAME_MAX) != 0)
+		return GUEST_TX_BAD_OFFLOAD;
+	do {
+		cutter_reset(tx->cutter);
+		for (n = 0; n < CUTTER_PIECES_MAX && (pieces[n] = cutter_next(tx->cutter, &s)); n++)
+			;
+		if (n > 0)
+			tx->port->class->send(tx->port, pieces, n, verdicts);
+		for (int i = 0; i < n; i++) {
+			if (verdicts[i] != GUEST_TX_SENT)
+				return verdicts[i];
+			state_add(&tx->state->tx_segments, 1);
+		}
+	} while (n > 0);
+	return GUEST_TX_SENT;
+}
+
+/* In order: what the port takes as it is in runs, the rest in segments. */
+static void send_each(struct guest_tx *tx, struct frame *const frames[], int n,
+		      enum guest_tx_verdict verdicts[])
+{
+	for (int i = 0; i < n; ) {
+		int end = i;
+
+		while (end < n && !offload_must_cut(&frames[end]->vnet, tx->takes))
+			end++;
+		if (end > i)
+			tx->port->class->send(tx->port, frames + i, end - i, verdicts + i);
+		if (end < n) {
+			verdicts[end] = send_cut(tx, frames[end]);
+			end++;
+		}
+		i = end;
+	}
+}
+
 static void send_all(struct guest_tx *tx, struct frame *const frames[], int n)
 {
 	enum guest_tx_verdict verdicts[TX_BURST];
@@ -393,7 +440,7 @@ static void send_all(struct guest_tx *tx, struct frame *const frames[], int n)
 
 	if (n == 0)
 		return;
-	tx->port->class->send(tx->port, frames, n, verdicts);
+	send_each(tx, frames, n, verdicts);
 	for (int i = 0; i < n; i++) {
 		count_verdict(tx, verdicts[i]);
 		if (verdicts[i] == GUEST_TX_SENT)

@@ -9,6 +9,10 @@
 #include "port.h"
 #include "vif_config.h"
 
+/* Linux's TCP_MIN_GSO_SIZE (net/tcp.h): no sender has a reason for less, and each piece costs us a system
+ * call. */
+#define CUT_SIZE_MIN 8
+
 #define GSO_TYPE(vnet) ((vnet)->gso_type & ~VIRTIO_NET_HDR_GSO_ECN)
 
 /* The frame's first bytes in one piece: where they lie if the first segment holds them all (the
@@ -136,6 +140,8 @@ enum guest_tx_verdict offload_from_guest(struct frame *frame, uint16_t flags,
 	set_checksum(&frame->vnet, &layout);
 	if (gso)
 		set_gso(&frame->vnet, &layout, gso);
+	if (gso && gso->u.gso.size < CUT_SIZE_MIN && offload_must_cut(&frame->vnet, takes))
+		return GUEST_TX_BAD_OFFLOAD;
 	if (!(flags & NETTXF_csum_blank)) {
 		uint16_t sum = checksum_pseudo_header(head, &layout, frame->length);
 
@@ -252,6 +258,18 @@ uint32_t offload_of_features(uint32_t features)
 	if ((features & (VIF_F_GSO_TCPV6 | VIF_F_CSUM_IPV6)) == (VIF_F_GSO_TCPV6 | VIF_F_CSUM_IPV6))
 		offloads |= OFFLOAD_TSO6;
 	return offloads;
+}
+
+bool offload_must_cut(const struct virtio_net_hdr_v1 *vnet, uint32_t takes)
+{
+	switch (GSO_TYPE(vnet)) {
+	case VIRTIO_NET_HDR_GSO_TCPV4:
+		return !(takes & OFFLOAD_TSO4);
+	case VIRTIO_NET_HDR_GSO_TCPV6:
+		return !(takes & OFFLOAD_TSO6);
+	default:
+		return false;
+	}
 }
 
 uint32_t offload_features_left(uint32_t features, uint32_t csum)

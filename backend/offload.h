@@ -23,7 +23,7 @@ struct offload_from_guest {
  * some frontends send, is mended as Linux's xen-netback does; that writes the pseudo header's sum into the
  * frame.  A checksum is completed if it is DHCP's or if @takes (OFFLOAD_* of port.h) has no OFFLOAD_CSUM,
  * unless the frame is to be cut: then frame->vnet says so, whatever @takes.
- * GUEST_TX_SENT or GUEST_TX_BAD_OFFLOAD. */
+ * GUEST_TX_SENT or GUEST_TX_BAD_OFFLOAD, also for what we would have to cut into too many pieces. */
 enum guest_tx_verdict offload_from_guest(struct frame *frame, uint16_t flags,
 					 const struct netif_extra_info *gso, uint32_t takes,
 					 struct offload_from_guest *out);
@@ -43,6 +43,9 @@ enum guest_rx_verdict offload_to_guest(struct frame *frame, uint32_t features,
 
 /* The OFFLOAD_* of port.h that a guest with @features can take. */
 uint32_t offload_of_features(uint32_t features);
+
+/* Whether a frame behind @vnet is left to be cut, as TCP, and whoever takes OFFLOAD_* @takes does not. */
+bool offload_must_cut(const struct virtio_net_hdr_v1 *vnet, uint32_t takes);
 
 /* What is left of a guest's @features under @csum (enum csum_policy): all, or none that leaves a checksum or
  * a cut to the guest. */

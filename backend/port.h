@@ -6,7 +6,8 @@
  *
  * Memory belongs to the port.  guest_tx borrows page buffers, lets the hypervisor copy into them,
  * builds frames over them and sends; after send() returns, the buffers are back in the caller's hand
- * and are put back or reused.  guest_rx takes frames from recv() and gives each back with release(). */
+ * and are put back or reused; segments of a frame that the port does not take uncut lie in memory of the
+ * engine's own until then.  guest_rx takes frames from recv() and gives each back with release(). */
 #ifndef BACKEND_PORT_H
 #define BACKEND_PORT_H
 

@@ -74,7 +74,7 @@ static int open_events(struct queue_pair *pair, const struct queue_pair_setup *s
 static uint32_t asked_of_port(const struct vif_config *config)
 {
 	if (config->csum == CSUM_COMPLETE)	/* cheaper done by us, frame by frame, than by the kernel before */
-		return OFFLOAD_CSUM;
+		return OFFLOAD_ALL;
 	return offload_of_features(offload_features_left(config->features, config->csum));
 }
 
@@ -142,6 +142,8 @@ static void wire(struct queue_pair *pair, const struct queue_pair_setup *setup)
 	gcopy_init(&pair->copy, setup->gnttab, config->guest, config->self);
 	pair->tx.copy = pair->rx.copy = &pair->copy;
 	pair->tx.events = pair->rx.events = &pair->events;
+	pair->tx.cutter = pair->rx.cutter = &pair->cutter;
+	pair->rx.mtu = config->mtu;
 	pair->rx.features = offload_features_left(config->features, config->csum);
 	pair->tx.takes = config->csum == CSUM_AUTO ? setup->port_class->offloads : 0;
 	pair->common = setup->common;
@@ -179,6 +181,11 @@ int queue_pair_open(struct queue_pair *pair, const struct queue_pair_setup *setu
 		error = open_rings(pair, setup, why, size);
 	if (error)
 		goto fail;
+	error = cutter_open(&pair->cutter);
+	if (error) {
+		explain(why, size, error, "no memory to cut frames in, for queue", setup->index);
+		goto fail;
+	}
 	error = guest_tx_open(&pair->tx, (int)setup->config->guest_tx_pages);
 	if (error) {
 		explain(why, size, error, "too little memory for transmit buffers, pages",
@@ -211,6 +218,7 @@ void queue_pair_close(struct queue_pair *pair)
 		guest_rx_flush(&pair->rx, GUEST_RX_DISCONNECTED);
 		guest_tx_close(&pair->tx);
 	}
+	cutter_close(&pair->cutter);
 	events_close(&pair->events);
 	unmap(pair, &pair->tx_page);
 	unmap(pair, &pair->rx_page);

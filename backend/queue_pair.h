@@ -36,6 +36,7 @@ struct queue_pair {
 	bool rx_notify;				/* the guest tells when it posts buffers */
 	struct gref_map *map;
 	struct gcopy copy;
+	struct cutter cutter;
 	struct events events;
 	struct guest_tx tx;
 	struct guest_rx rx;

@@ -29,7 +29,8 @@
 	X(QUEUE_BYTES,	"queue-full-bytes",	"the queue held as many bytes as its limit allows") \
 	X(TOO_OLD,	"too-old",		"waited for the guest to post buffers, or for its rate, longer than the age limit") \
 	X(TOO_LARGE,	"too-large",		"larger than this guest can take (no scatter-gather, or over 65,557 bytes)") \
-	X(NO_OFFLOAD,	"no-offload",		"needs an offload that this guest did not ask for") \
+	X(TOO_LONG,	"too-long-for-mtu",	"longer than the vif's MTU, and no TCP that could be cut") \
+	X(NO_OFFLOAD,	"no-offload",		"needs an offload that this guest did not ask for, and is no TCP to be cut") \
 	X(FILTERED,	"filtered",		"to a multicast address that the guest asked not to get") \
 	X(BAD_FRAME,	"bad-frame",		"the port delivered a frame that makes no sense")  \
 	X(COPY_FAILED,	"copy-failed",		"a grant could not be copied (status of the hypervisor)") \

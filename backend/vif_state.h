@@ -26,6 +26,7 @@
 	X(tx_slots,		"guest_tx_slots",	"requests consumed, extras included")      \
 	X(tx_gso_frames,	"guest_tx_gso_frames",	"frames the guest left to be cut into segments") \
 	X(tx_gso_checksum_fixup, "guest_tx_gso_checksum_fixup", "GSO frames without the checksum flag, mended") \
+	X(tx_segments,		"guest_tx_segments",	"segments we cut frames into for the port") \
 	X(tx_checksummed,	"guest_tx_checksummed",	"frames whose checksum we completed for the guest") \
 	X(tx_hashed,		"guest_tx_hashed",	"frames that came with a hash")            \
 	X(tx_multicast_refused,	"guest_tx_multicast_refused", "multicast addresses beyond the 64 that fit, or none") \
@@ -36,6 +37,7 @@
 	X(rx_bytes,		"guest_rx_bytes",	"bytes of the frames delivered")           \
 	X(rx_slots,		"guest_rx_slots",	"responses published, extras included")    \
 	X(rx_gso_frames,	"guest_rx_gso_frames",	"frames delivered to be cut by the guest") \
+	X(rx_segments,		"guest_rx_segments",	"segments we cut frames into for the guest") \
 	X(rx_hashed,		"guest_rx_hashed",	"frames delivered with a hash")            \
 	X(rx_checksummed,	"guest_rx_checksummed",	"frames whose checksum we completed for the guest") \
 	X(rx_polls,		"guest_rx_polls",	"polls that delivered frames")             \

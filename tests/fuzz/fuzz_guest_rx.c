@@ -4,8 +4,11 @@
  * are read as a frontend reads them: each whole frame must be the next one queued that this guest can
  * take, its bytes in the pages that its requests named and not one byte beyond, every answer in the
  * place and with the id of its request.  Verdicts and what is queued add up to frames, nothing is
- * held that is not queued, and a frame that fits what is posted does not wait. */
+ * held that is not queued, and a frame that fits what is posted does not wait.  A frame that the guest does
+ * not cut must come in the segments that segment.c (which has a twin of its own) makes of it, over as
+ * many deliveries as it takes. */
 #include "../../backend/offload.h"
+#include "../../backend/oversize.h"
 #include "ring_world.h"
 
 #define RING_PAGE ((uint8_t *)world->rx_ring)
@@ -50,6 +53,8 @@ static struct {
 	int in_copy_count;
 	struct record given[GIVEN_MAX];
 	int given_count;
+	const struct record *cutting;		/* of the frame at the queue's head, if the guest has part of it */
+	uint32_t pieces;			/* segments of it that it has */
 } guest;
 
 static void poke(uint8_t *page, const struct poke *poke)
@@ -68,6 +73,7 @@ static void poke_in_copy(void)
 
 static void reset(struct fuzz_input *input)
 {
+	static const uint32_t mtus[] = { FRAME_LENGTH_MAX_GUEST_RX - 14, 1500, 9000, 100 };
 	uint32_t start = fuzz_u8(input) - 128u;
 
 	ring_world_reset();
@@ -79,7 +85,9 @@ static void reset(struct fuzz_input *input)
 	world->rx_ring->rsp_event = start + 1;
 	CHECK(ring_rx_attach(&world->rx.ring, world->rx_ring) == 0);
 	world->rx.fault = NULL;
-	world->rx.features = fuzz_u8(input) & VIF_F_ALL;
+	world->rx.features = fuzz_u8(input);
+	world->rx.mtu = mtus[world->rx.features >> 6];
+	world->rx.features &= VIF_F_ALL;
 	memset(&world->rx.hash, 0, sizeof world->rx.hash);
 	world->rx.headroom = 0;
 	world->rx.queue.head = world->rx.queue.tail = start;
@@ -89,7 +97,7 @@ static void reset(struct fuzz_input *input)
 
 /* --- what must hold behind a delivery --------------------------------------------------------- */
 
-static const struct record *given_of(const struct frame *frame)
+static struct record *given_of(const struct frame *frame)
 {
 	for (int i = guest.given_count; i-- > 0; )	/* the latest: memory is used again */
 		if (guest.given[i].frame == frame)
@@ -207,6 +215,61 @@ static enum guest_rx_verdict offload_copy(const struct record *given, uint8_t *b
 	return offload_to_guest(&frame, world->rx.features, offload);
 }
 
+static bool is_cut_twin(const struct record *given)
+{
+	uint32_t takes = offload_of_features(world->rx.features);
+	uint8_t type = given->vnet.gso_type & 0x7f;
+
+	return (type == 1 && !(takes & OFFLOAD_TSO4)) || (type == 4 && !(takes & OFFLOAD_TSO6));
+}
+
+/* False if it cannot be cut; else @s gives segments that fit the MTU. */
+static bool begin_twin(const struct record *given, struct segmentation *s)
+{
+	bool four = (given->vnet.gso_type & 0x7f) == 1;
+	bool partial = world->rx.features & (four ? VIF_F_CSUM_IPV4 : VIF_F_CSUM_IPV6);
+	struct virtio_net_hdr_v1 vnet = given->vnet;
+
+	for (;; vnet.gso_size--) {
+		if (segment_begin(s, given->bytes, given->length, &vnet,
+				  partial ? SEGMENT_CHECKSUM_PARTIAL : SEGMENT_CHECKSUM_WHOLE, 1 << 17) != 0)
+			return false;
+		if (s->length_max <= world->rx.mtu + s->layout.network)
+			return true;
+	}
+}
+
+/* The segments of a frame that came in this delivery: all that are left if it was @popped. */
+static void check_pieces(struct reading *reading, const struct record *given, bool popped)
+{
+	uint32_t done = given == guest.cutting ? guest.pieces : 0, number = 0;
+	uint8_t *bytes = malloc(given->length), *after = malloc(given->length);
+	struct record piece = { 0 };
+	struct segmentation s;
+
+	if (!begin_twin(given, &s)) {
+		CHECK(done == 0);
+		reading->refused += popped;	/* else its turn has not come */
+		s.count = 0;
+	}
+	while (number < s.count && (popped || number < done || reading->index != reading->end)) {
+		struct offload_to_guest offload;
+
+		piece.length = segment_next(&s, bytes);
+		piece.bytes = bytes;
+		piece.vnet = s.vnet;
+		if (number++ < done)
+			continue;
+		CHECK(offload_copy(&piece, after, &offload) == GUEST_RX_DELIVERED && !offload.has_gso);
+		check_frame(reading, &piece, after, &offload);
+	}
+	CHECK(popped || s.count == 0 || number < s.count);
+	guest.cutting = popped || number == 0 ? NULL : given;
+	guest.pieces = number;
+	free(bytes);
+	free(after);
+}
+
 /* Goes through the frames as they were queued, until the answers are used up. */
 static void check_frames(struct reading *reading, const struct record *const queued[], int count)
 {
@@ -214,15 +277,22 @@ static void check_frames(struct reading *reading, const struct record *const que
 
 	CHECK(popped >= 0);
 	for (int i = 0; i < popped; i++) {
-		uint8_t *bytes = malloc(queued[i]->length);
 		struct offload_to_guest offload;
+		uint8_t *bytes;
 
+		if (is_cut_twin(queued[i])) {
+			check_pieces(reading, queued[i], true);
+			continue;
+		}
+		bytes = malloc(queued[i]->length);
 		if (offload_copy(queued[i], bytes, &offload) == GUEST_RX_DELIVERED)
 			check_frame(reading, queued[i], bytes, &offload);
 		else
 			reading->refused++;
 		free(bytes);
 	}
+	if (popped < count && is_cut_twin(queued[popped]))
+		check_pieces(reading, queued[popped], false);
 	CHECK(reading->index == reading->end);
 }
 
@@ -259,11 +329,13 @@ static void check_memory(uint32_t before, uint64_t notified)
 /* Nothing was done although the first frame needs no more than there is. */
 static void check_no_stall(int result, int count, const struct record *first, uint32_t posted)
 {
-	uint32_t need;
+	uint32_t need, length, most = world->rx.mtu + 22;
 
 	if (result != 0 || count == 0 || (int)rx_queue_count(&world->rx.queue) < count)
 		return;
-	need = (world->rx.headroom + first->length + XEN_PAGE - 1) / XEN_PAGE + (first->vnet.gso_type != 0) +
+	length = is_cut_twin(first) && first->length > most ? most : first->length;
+	need = (world->rx.headroom + length + XEN_PAGE - 1) / XEN_PAGE +
+	       (first->vnet.gso_type != 0 && !is_cut_twin(first)) +
 	       hash_is_on(&world->rx.hash) + (world->rx.headroom > 0);
 	CHECK(need > posted);
 }
@@ -282,6 +354,18 @@ static void tame_requests(void)
 	}
 }
 
+/* What was too long for the MTU waits in the queue only if it is to be cut now. */
+static bool leave_to_cut(struct record *given)
+{
+	struct segment segment = { given->bytes, given->length, NULL };
+	struct frame frame = { .vnet = given->vnet, .segment_count = 1, .length = given->length,
+			       .segments = &segment };
+	bool good = !oversize_is(&frame, world->rx.mtu) || oversize_leave_to_cut(&frame, world->rx.mtu);
+
+	given->vnet = frame.vnet;
+	return good;
+}
+
 static int deliver(void)
 {
 	static struct reading reading;
@@ -295,8 +379,12 @@ static int deliver(void)
 	tame_requests();
 	memcpy(guest.expected, RING_PAGE, XEN_PAGE);
 	memcpy(reading.before, RING_PAGE, XEN_PAGE);
-	for (int i = 0; i < count; i++)
-		queued[i] = given_of(rx_queue_peek(&world->rx.queue, (uint32_t)i));
+	for (int i = 0; i < count; i++) {
+		struct record *given = given_of(rx_queue_peek(&world->rx.queue, (uint32_t)i));
+
+		CHECK(leave_to_cut(given));
+		queued[i] = given;
+	}
 	reading.delivered = reading.failed = reading.refused = 0;
 	world->rx.answer_count = 0;
 	result = guest_rx_deliver(&world->rx);

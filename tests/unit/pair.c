@@ -17,6 +17,7 @@ int pair_prepare(void **state)
 	pair_config = (struct vif_config){
 		.version = VIF_CONFIG_VERSION, .guest = FAKE_GUEST, .self = FAKE_SELF,
 		.name = "vif7.0", .features = VIF_F_ALL, .queue_count = 2, .guest_tx_pages = 64,
+		.mtu = 1500,
 		.live.limits = { QUEUE_FRAMES_DEFAULT, QUEUE_BYTES_DEFAULT, QUEUE_AGE_MS_DEFAULT },
 	};
 	pair_config.queues[1] = (struct queue_config){

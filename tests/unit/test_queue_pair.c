@@ -65,8 +65,6 @@ static int open_without_offloads(const struct port_config *config, struct port *
 	return error;
 }
 
-#define ASKED_TO_COMPLETE OFFLOAD_CSUM
-
 static void map_0(void) { fake.fail_map = 0; }
 static void map_1(void) { fake.fail_map = 1; }
 static void bind_0(void) { fake.fail_bind = 0; }
@@ -137,8 +135,8 @@ static void each_policy_takes_and_asks_what_it_should(void **state)
 		{ CSUM_AUTO, OFFLOAD_ALL, VIF_F_ALL, OFFLOAD_ALL, OFFLOAD_ALL, VIF_F_ALL },
 		{ CSUM_AUTO, OFFLOAD_CSUM, VIF_F_ALL, OFFLOAD_ALL, OFFLOAD_CSUM, VIF_F_ALL },
 		{ CSUM_AUTO, OFFLOAD_ALL, VIF_F_SG, 0, OFFLOAD_ALL, VIF_F_SG },
-		{ CSUM_COMPLETE, OFFLOAD_ALL, VIF_F_ALL, ASKED_TO_COMPLETE, 0, VIF_F_SG | VIF_F_RX_NOTIFY },
-		{ CSUM_COMPLETE, OFFLOAD_ALL, 0, ASKED_TO_COMPLETE, 0, 0 },
+		{ CSUM_COMPLETE, OFFLOAD_ALL, VIF_F_ALL, OFFLOAD_ALL, 0, VIF_F_SG | VIF_F_RX_NOTIFY },
+		{ CSUM_COMPLETE, OFFLOAD_ALL, 0, OFFLOAD_ALL, 0, 0 },
 		{ CSUM_OFF, OFFLOAD_ALL, VIF_F_ALL, 0, 0, VIF_F_SG | VIF_F_RX_NOTIFY },
 	};
 

@@ -61,6 +61,7 @@ static void open_tx(void)
 	tx->port = world->port;
 	tx->state = &world->state;
 	tx->takes = OFFLOAD_ALL;
+	tx->cutter = &world->cutter;
 	tx->multicast = &world->multicast;
 	multicast_clear(tx->multicast);
 	assert_int_equal(ring_tx_attach(&tx->ring, world->tx_ring), 0);
@@ -77,6 +78,8 @@ static void open_rx(void)
 	rx->state = &world->state;
 	rx->multicast = &world->multicast;
 	rx->features = VIF_F_ALL;
+	rx->mtu = FRAME_LENGTH_MAX_GUEST_RX - 14;
+	rx->cutter = &world->cutter;
 	rx->queue.limits = (struct queue_limits){
 		QUEUE_FRAMES_DEFAULT, QUEUE_BYTES_DEFAULT, QUEUE_AGE_MS_DEFAULT,
 	};
@@ -88,6 +91,7 @@ int world_setup(void **state)
 	(void)state;
 	world_bare();
 	open_shared();
+	assert_int_equal(cutter_open(&world->cutter), 0);
 	open_tx();
 	open_rx();
 	return 0;
@@ -125,6 +129,7 @@ int world_teardown(void **state)
 	guest_tx_close(&world->tx);
 	world_check();
 	world->port->class->close(world->port);
+	cutter_close(&world->cutter);
 	events_close(&world->events);
 	close(world->event_end);
 	world_bare_end();

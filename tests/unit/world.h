@@ -26,6 +26,7 @@ struct world {
 	struct port *port;
 	struct queue_state state;
 	struct multicast multicast;
+	struct cutter cutter;
 	struct guest_tx tx;
 	struct guest_rx rx;
 	int event_end;
@@ -41,7 +42,7 @@ extern struct world *world;
 
 void world_bare(void);			/* the guest, its rings and grants: no backend */
 void world_bare_end(void);
-int world_setup(void **state);		/* with all features, TX_PAGES_MAX pages, granted memory */
+int world_setup(void **state);		/* with all features, TX_PAGES_MAX pages, granted memory, an MTU for any frame */
 int world_teardown(void **state);	/* checks, closes, looks for leaks */
 void world_check(void);
 
