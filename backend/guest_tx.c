@@ -19,6 +19,7 @@
 
 #include "guest_tx.h"
 #include "offload.h"
+#include "packet.h"
 
 /* One frame as it stands in the ring, read once. */
 struct tx_packet {
@@ -334,6 +335,15 @@ static void answer_error(struct guest_tx *tx, const struct tx_frame *planned)
 	}
 }
 
+static bool is_spoofed(const struct guest_tx *tx, const struct frame *frame)
+{
+	uint8_t buffer[PACKET_HEAD_MAX];
+	uint32_t have;
+	const uint8_t *head = packet_head(frame, buffer, &have);
+
+	return !antispoof_allows(&tx->antispoof, tx->mac, head, have);
+}
+
 static enum guest_tx_verdict judge(struct guest_tx *tx, struct tx_frame *planned)
 {
 	struct offload_from_guest offload;
@@ -341,6 +351,8 @@ static enum guest_tx_verdict judge(struct guest_tx *tx, struct tx_frame *planned
 
 	if (!all_copied(tx, planned))
 		return GUEST_TX_COPY_FAILED;
+	if (tx->antispoof.on && is_spoofed(tx, &planned->frame))
+		return GUEST_TX_SPOOFED;
 	verdict = offload_from_guest(&planned->frame, planned->flags,
 				     planned->has_gso ? &planned->gso : NULL, tx->takes, &offload);
 	if (offload.mended)

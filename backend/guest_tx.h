@@ -5,6 +5,7 @@
 #ifndef BACKEND_GUEST_TX_H
 #define BACKEND_GUEST_TX_H
 
+#include "antispoof.h"
 #include "cutter.h"
 #include "events.h"
 #include "frame.h"
@@ -36,6 +37,8 @@ struct guest_tx {
 	struct queue_state *state;
 	uint32_t takes;			/* OFFLOAD_*: what may be left undone in what is sent on */
 	struct cutter *cutter;		/* for frames that the port does not take uncut */
+	struct antispoof antispoof;	/* off, or what the guest may say it is */
+	uint8_t mac[6];			/* the guest's */
 	struct multicast *multicast;	/* of the vif, edited by the guest's extras */
 	struct limiter limiter;		/* what the guest may send; frames beyond it stay in the ring */
 

@@ -15,26 +15,6 @@
 
 #define GSO_TYPE(vnet) ((vnet)->gso_type & ~VIRTIO_NET_HDR_GSO_ECN)
 
-/* The frame's first bytes in one piece: where they lie if the first segment holds them all (the
- * common case), else gathered in @buffer.  A header may be split at any byte (XSA-423). */
-static const uint8_t *frame_head(const struct frame *frame, uint8_t buffer[PACKET_HEAD_MAX],
-				 uint32_t *have)
-{
-	uint32_t filled = 0;
-
-	*have = frame->length < PACKET_HEAD_MAX ? frame->length : PACKET_HEAD_MAX;
-	if (frame->segments[0].length >= *have)
-		return frame->segments[0].data;
-	for (int i = 0; i < frame->segment_count && filled < *have; i++) {
-		const struct segment *segment = &frame->segments[i];
-		uint32_t n = *have - filled < segment->length ? *have - filled : segment->length;
-
-		memcpy(buffer + filled, segment->data, n);
-		filled += n;
-	}
-	return buffer;
-}
-
 /* Writes @length bytes at @offset of the frame, wherever its segments are split. */
 static void frame_write(struct frame *frame, uint32_t offset, const uint8_t *bytes, uint32_t length)
 {
@@ -132,7 +112,7 @@ enum guest_tx_verdict offload_from_guest(struct frame *frame, uint16_t flags,
 			frame->vnet.flags = VIRTIO_NET_HDR_F_DATA_VALID;
 		return GUEST_TX_SENT;
 	}
-	head = frame_head(frame, buffer, &have);
+	head = packet_head(frame, buffer, &have);
 	if (packet_parse(head, have, &layout) != 0)
 		return GUEST_TX_BAD_OFFLOAD;
 	if (gso && !gso_fits(&layout, frame, gso->u.gso.type))

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <stdbool.h>
+#include <string.h>
 
 #include "packet.h"
 
@@ -129,4 +130,21 @@ int packet_parse(const uint8_t *head, uint32_t have, struct packet_layout *layou
 	layout->protocol = (uint8_t)protocol;
 	layout->transport = (uint16_t)c.at;
 	return parse_transport(&c, layout);
+}
+
+const uint8_t *packet_head(const struct frame *frame, uint8_t buffer[PACKET_HEAD_MAX], uint32_t *have)
+{
+	uint32_t filled = 0;
+
+	*have = frame->length < PACKET_HEAD_MAX ? frame->length : PACKET_HEAD_MAX;
+	if (frame->segments[0].length >= *have)
+		return frame->segments[0].data;
+	for (int i = 0; i < frame->segment_count && filled < *have; i++) {
+		const struct segment *segment = &frame->segments[i];
+		uint32_t n = *have - filled < segment->length ? *have - filled : segment->length;
+
+		memcpy(buffer + filled, segment->data, n);
+		filled += n;
+	}
+	return buffer;
 }

@@ -142,6 +142,8 @@ static void wire(struct queue_pair *pair, const struct queue_pair_setup *setup)
 	gcopy_init(&pair->copy, setup->gnttab, config->guest, config->self);
 	pair->tx.copy = pair->rx.copy = &pair->copy;
 	pair->tx.events = pair->rx.events = &pair->events;
+	pair->tx.antispoof = config->antispoof;
+	memcpy(pair->tx.mac, config->mac, sizeof pair->tx.mac);
 	pair->tx.cutter = pair->rx.cutter = &pair->cutter;
 	pair->rx.mtu = config->mtu;
 	pair->rx.features = offload_features_left(config->features, config->csum);

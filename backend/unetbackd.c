@@ -166,6 +166,13 @@ static int set_csum(const char *value)
 	return -EINVAL;
 }
 
+static int set_anti_spoof(const char *value)
+{
+	(void)value;
+	options.policy.antispoof.on = 1;
+	return 0;
+}
+
 static const struct daemon_option option_table[] = {
 	{ "domid", "D", "serve this guest only", set_domid },
 	{ "except", "D,D,...", "leave these guests to another backend", set_except },
@@ -179,6 +186,7 @@ static const struct daemon_option option_table[] = {
 	{ "rx-depth-bytes", "N", "memory they may take, bytes (default: 4194304)", set_bytes },
 	{ "rx-age-ms", "N", "how long they may wait, milliseconds (default: 10000)", set_age },
 	{ "csum", "auto|complete|off", "who fills in checksums and cuts large frames (default: auto)", set_csum },
+	{ "anti-spoof", NULL, "guests send from their own addresses only", set_anti_spoof },
 	{ NULL, NULL, NULL, NULL },
 };
 

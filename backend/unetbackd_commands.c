@@ -239,12 +239,29 @@ static void show_hash(struct report *report, const struct vif_info *info)
 	report_close(report);
 }
 
+/* Whom the guest may say it is, if that is checked. */
+static void show_antispoof(struct report *report, const struct antispoof *antispoof)
+{
+	report_bool(report, "anti_spoof", antispoof->on != 0);
+	if (!antispoof->on || !antispoof->listed)
+		return;
+	report_open_list(report, "addresses");
+	for (uint32_t i = 0; i < antispoof->count; i++) {
+		char text[64];
+
+		antispoof_format(&antispoof->addresses[i], text, sizeof text);
+		report_string(report, NULL, text);
+	}
+	report_close(report);
+}
+
 static void show_vif(struct report *report, const struct vif_info *info)
 {
 	show_states(report, info);
 	if (info->rings_connected) {
 		show_features(report, info->config->features);
 		report_string(report, "csum", vif_policy_csum_names[info->config->csum]);
+		show_antispoof(report, &info->config->antispoof);
 		show_rates(report, &info->config->live);
 		report_number(report, "xdp_headroom", info->config->live.xdp_headroom);
 		show_multicast(report, info);

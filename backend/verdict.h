@@ -18,6 +18,7 @@
 	X(SLOT_TOO_LARGE, "slot-too-large",	"a later slot is larger than what is left of the frame") \
 	X(COPY_FAILED,	"copy-failed",		"a grant could not be copied (status of the hypervisor)") \
 	X(BAD_OFFLOAD,	"bad-offload",		"checksum or segmentation asked of a frame that is not TCP or UDP") \
+	X(SPOOFED,	"spoofed",		"not from the guest's own MAC, or from an address not in its list") \
 	X(PORT_FULL,	"port-full",		"the port's queue had no room")                    \
 	X(PORT_DOWN,	"port-down",		"the port's device is down")                       \
 	X(PORT_ERROR,	"port-error",		"the port refused the frame")                      \

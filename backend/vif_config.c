@@ -18,6 +18,9 @@ static const struct { const char *name; size_t offset; uint32_t min, max; } rang
 	{ FIELD(slot),          0, VIFS_PER_GUEST_MAX - 1 },
 	{ FIELD(mtu),           68, 65535 },
 	{ FIELD(csum),          CSUM_AUTO, CSUM_OFF },
+	{ FIELD(antispoof.on),  0, 1 },
+	{ FIELD(antispoof.listed), 0, 1 },
+	{ FIELD(antispoof.count), 0, ANTISPOOF_ADDRESSES_MAX },
 	{ FIELD(queue_count),   1, VIF_QUEUES_MAX },
 	{ FIELD(live.limits.frames), 1, QUEUE_FRAMES_LIMIT },
 	{ FIELD(live.limits.bytes),  QUEUE_BYTES_MIN, QUEUE_BYTES_LIMIT },
@@ -165,6 +168,26 @@ static int check_control(const struct vif_config *config, char *why, unsigned in
 	return 0;
 }
 
+static int check_antispoof(const struct vif_config *config, char *why, unsigned int size)
+{
+	static const uint8_t none[6];
+
+	if (config->antispoof.on && memcmp(config->mac, none, sizeof none) == 0) {
+		snprintf(why, size, "anti-spoofing is on, but the toolstack has not said the guest's mac");
+		return -EINVAL;
+	}
+	for (uint32_t i = 0; i < config->antispoof.count; i++) {
+		const struct antispoof_address *address = &config->antispoof.addresses[i];
+
+		if (address->version != 4 && address->version != 6)
+			return refuse(why, size, "version of an address", address->version, 4, 6);
+		if (address->prefix > (address->version == 4 ? 32 : 128))
+			return refuse(why, size, "prefix of an address", address->prefix, 0,
+				      address->version == 4 ? 32 : 128);
+	}
+	return 0;
+}
+
 int vif_config_check(const struct vif_config *config, char *why, unsigned int size)
 {
 	int error = check_ranges(config, why, size);
@@ -186,5 +209,7 @@ int vif_config_check(const struct vif_config *config, char *why, unsigned int si
 		error = check_queue(config, i, why, size);
 	if (!error)
 		error = check_distinct(config, why, size);
+	if (!error)
+		error = check_antispoof(config, why, size);
 	return error ? error : check_control(config, why, size);
 }

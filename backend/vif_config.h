@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "antispoof.h"
 #include "limiter.h"
 
 #define VIF_CONFIG_VERSION  4
@@ -81,6 +82,7 @@ struct vif_config {
 	uint32_t csum;				/* enum csum_policy */
 	uint32_t mtu;				/* bytes behind the Ethernet header, 68..65535 */
 	uint8_t mac[6];				/* the guest's, as the toolstack says; zeros: not said */
+	struct antispoof antispoof;		/* needs @mac if on */
 	uint32_t queue_count;			/* 1..VIF_QUEUES_MAX */
 	struct queue_config queues[VIF_QUEUES_MAX];
 	uint32_t control_ring_ref, control_port; /* of the control ring; both 0: there is none */

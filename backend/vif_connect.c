@@ -144,6 +144,7 @@ static int configure(struct vif *vif, char *why, size_t size)
 	read_live(vif, &config->live);
 	read_policy(vif);
 	config->csum = vif->policy.csum;
+	config->antispoof = vif->policy.antispoof;
 	error = vif_keys_read(read_vif_key, vif, vif->queues_max, config, why, size);
 	return error ? error : vif_config_check(config, why, (unsigned int)size);
 }

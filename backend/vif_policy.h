@@ -1,7 +1,8 @@
-/* vif_policy.h - what the operator says of a vif's offloads
+/* vif_policy.h - what the operator says of a vif's offloads, and of whom its guest may say it is
  *
  * unetbackd's options say it for all vifs, keys in a vif's backend folder, which only the toolstack writes,
- * for one.  A word that makes no sense counts as not there: a typing error must not cut a guest off.
+ * for one.  A word that makes no sense counts as not there: a typing error must not cut a guest off.  But of a list
+ * of addresses only those count that are some: a typing error must not let a guest loose.
  * Pure but for @read. */
 #ifndef BACKEND_VIF_POLICY_H
 #define BACKEND_VIF_POLICY_H
@@ -11,6 +12,7 @@
 /* What holds for vifs of which their folder says nothing. */
 struct vif_policy {
 	uint32_t csum;			/* enum csum_policy */
+	struct antispoof antispoof;	/* a default has no list */
 };
 
 extern const char *const vif_policy_csum_names[];	/* [CSUM_*], ended by NULL */

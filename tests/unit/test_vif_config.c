@@ -32,6 +32,7 @@ static void what_unetbackd_makes_is_good(void **state)
 	assert_int_equal(check(&config), 0);
 }
 
+#define ADDRESSES 32
 #define OFFSET(member) #member, offsetof(struct vif_config, member)
 static const struct row { const char *name; size_t offset; uint32_t min, max; } rows[] = {
 	{ OFFSET(version), VIF_CONFIG_VERSION, VIF_CONFIG_VERSION },
@@ -46,6 +47,8 @@ static const struct row { const char *name; size_t offset; uint32_t min, max; } 
 	{ OFFSET(live.xdp_headroom), 0, 2048 },
 	{ OFFSET(fresh), 0, 1 },
 	{ OFFSET(pin), 0, 1 },
+	{ OFFSET(csum), 0, 2 },
+	{ OFFSET(antispoof.listed), 0, 1 },
 	{ OFFSET(queues[0].tx_port), 1, 0x1ffff },
 	{ OFFSET(queues[0].rx_port), 1, 0x1ffff },
 	{ OFFSET(queues[1].tx_port), 1, 0x1ffff },
@@ -107,6 +110,21 @@ static void ports_across(struct vif_config *c) { c->queues[1].tx_port = c->queue
 static void control_is_a_ring(struct vif_config *c) { c->control_ring_ref = 9; c->control_port = 5; }
 static void control_is_a_channel(struct vif_config *c) { c->control_ring_ref = 5; c->control_port = 23; }
 static void control_without_a_channel(struct vif_config *c) { c->control_ring_ref = 5; }
+static void spoof_without_mac(struct vif_config *c) { c->antispoof.on = 1; }
+static void spoof_2(struct vif_config *c) { c->mac[5] = 1; c->antispoof.on = 2; }
+static struct antispoof_address *last_address(struct vif_config *c)
+{
+	for (uint32_t i = 0; i < ADDRESSES; i++)
+		c->antispoof.addresses[i] = (struct antispoof_address){ .version = i % 2 ? 6 : 4, .prefix = 32 };
+	c->antispoof.count = ADDRESSES;
+	return &c->antispoof.addresses[ADDRESSES - 1];
+}
+static void address_of_5(struct vif_config *c) { last_address(c)->version = 5; }
+static void prefix_33(struct vif_config *c)
+{
+	*last_address(c) = (struct antispoof_address){ .version = 4, .prefix = 33 };
+}
+static void prefix_129(struct vif_config *c) { last_address(c)->prefix = 129; }
 static void huge_handle(struct vif_config *c) { c->handle = 65536; }
 
 static const struct { const char *why; void (*spoil)(struct vif_config *); } bad[] = {
@@ -129,8 +147,25 @@ static const struct { const char *why; void (*spoil)(struct vif_config *); } bad
 	{ "ctrl-ring-ref is 9, as a ring of queue 0, they must differ", control_is_a_ring },
 	{ "event-channel-ctrl is 23, as a channel of queue 1, they must differ", control_is_a_channel },
 	{ "ctrl-ring-ref is 5 and event-channel-ctrl 0, there must be both or none", control_without_a_channel },
+	{ "anti-spoofing is on, but the toolstack has not said the guest's mac", spoof_without_mac },
+	{ "antispoof.on is 2, must be 0 to 1", spoof_2 },
+	{ "version of an address is 5, must be 4 to 6", address_of_5 },
+	{ "prefix of an address is 33, must be 0 to 32", prefix_33 },
+	{ "prefix of an address is 129, must be 0 to 128", prefix_129 },
 	{ "handle is 65536, must be 0 to 65535", huge_handle },
 };
+
+static void a_full_list_is_good(void **state)
+{
+	struct vif_config config = good();
+
+	(void)state;
+	last_address(&config)->prefix = 128;
+	config.antispoof.on = config.antispoof.listed = config.mac[0] = 1;
+	assert_int_equal(check(&config), 0);
+	config.antispoof.count++;
+	assert_int_equal(check(&config), -EINVAL);
+}
 
 static void bad_ones_are_refused(void **state)
 {
@@ -171,6 +206,7 @@ int main(void)
 		cmocka_unit_test(what_unetbackd_makes_is_good),
 		cmocka_unit_test(every_field_keeps_its_range),
 		cmocka_unit_test(the_reason_names_field_value_and_range),
+		cmocka_unit_test(a_full_list_is_good),
 		cmocka_unit_test(bad_ones_are_refused),
 		cmocka_unit_test(the_longest_name_fits),
 		cmocka_unit_test(unused_queues_are_not_looked_at),

@@ -77,6 +77,74 @@ static void who_does_checksums(void **state)
 		}
 }
 
+static void who_may_be_checked(void **state)
+{
+	static const struct { const char *value; int error; uint32_t on; bool told; } switches[] = {
+		{ "1", 0, 1, false }, { "0", 0, 0, false }, { "", -ENOENT, 99, false }, { "", 0, 99, true },
+		{ "2", 0, 99, true }, { "yes", 0, 99, true }, { "01", 0, 99, true }, { "", -EIO, 99, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(switches); i++)
+		for (uint32_t otherwise = 0; otherwise < 2; otherwise++) {
+			put("unetback-anti-spoof", switches[i].value, switches[i].error);
+			SAME(switches[i].value, read_policy(&(struct vif_policy){ .antispoof.on = otherwise }).antispoof.on,
+			     switches[i].on == 99 ? otherwise : switches[i].on);
+			SAME(switches[i].value, strstr(why, "unetback-anti-spoof is '") != NULL, switches[i].told);
+		}
+}
+
+#define EIGHT "10.0.0.1 10.0.0.2 10.0.0.3 10.0.0.4 10.0.0.5 10.0.0.6 10.0.0.7 10.0.0.8 "
+
+/* A list is a list, however little of it makes sense. */
+static void which_addresses_there_are(void **state)
+{
+	static const struct { const char *value; int error; uint32_t listed, count; const char *told; } lists[] = {
+		{ "", -ENOENT, 0, 0, NULL }, { "", 0, 0, 0, NULL }, { "  ", 0, 0, 0, NULL },
+		{ "192.0.2.1", 0, 1, 1, NULL }, { " 192.0.2.1  2001:db8::/64\n", 0, 1, 2, NULL },
+		{ EIGHT EIGHT EIGHT EIGHT, 0, 1, 32, NULL },
+		{ EIGHT EIGHT EIGHT EIGHT "10.0.0.9", 0, 1, 32, "ip is '10.0.0.9', at most 32 addresses are taken" },
+		{ "192.0.2.1,192.0.2.2", 0, 1, 0,
+		  "ip is '192.0.2.1,192.0.2.2', must be an address, or ADDRESS/BITS; it allows nothing now" },
+		{ "192.0.2.1 any", 0, 1, 1, "ip is 'any', must be an address" },
+		{ "any 192.0.2.1 \x1b", 0, 1, 1, "it allows nothing now; ip is '\\x1b', must be" },
+		{ "", -EMSGSIZE, 1, 0, "ip is 'Message too long', must be addresses; none is allowed now" },
+	};
+
+	(void)state;
+	for (uint32_t on = 0; on < 2; on++)
+		for (size_t i = 0; i < COUNT_OF(lists); i++) {
+			struct vif_policy policy;
+
+			put("ip", lists[i].value, lists[i].error);
+			policy = read_policy(&(struct vif_policy){ .antispoof.on = on });
+			SAME(lists[i].value, policy.antispoof.listed, on ? lists[i].listed : 0);
+			SAME(lists[i].value, policy.antispoof.count, on ? lists[i].count : 0);
+			SAME(lists[i].value, why[0] != '\0', on && lists[i].told);
+			if (on && lists[i].told)
+				assert_non_null(strstr(why, lists[i].told));
+		}
+}
+
+/* However much there is to say. */
+static void what_is_told_is_bounded(void **state)
+{
+	char small[20];
+
+	(void)state;
+	put("unetback-csum", "x", 0);
+	put("unetback-anti-spoof", "x", 0);
+	put("ip", "a b c d e f g h i j k l m n o p q r s t u v w x y z", 0);
+	for (size_t size = 1; size <= sizeof small; size++) {
+		struct vif_policy policy = { .antispoof.on = 1 };
+
+		memset(small, '!', sizeof small);
+		vif_policy_read(read_store, &store, &policy, small, size);
+		SAME("length", strlen(small), size - 1);
+		SAME("behind", size == sizeof small || small[size] == '!', true);
+	}
+}
+
 static const char *offered(const char *name, uint32_t csum)
 {
 	for (const struct vif_offer *offer = vif_offers; offer->name; offer++)
@@ -108,6 +176,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(who_does_checksums, setup),
+		cmocka_unit_test_setup(who_may_be_checked, setup),
+		cmocka_unit_test_setup(which_addresses_there_are, setup),
+		cmocka_unit_test_setup(what_is_told_is_bounded, setup),
 		cmocka_unit_test(what_is_offered),
 	};
 
