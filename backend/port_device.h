@@ -45,6 +45,8 @@ struct port_device_class {
 	int (*set_hash)(struct port_device *device, const struct hash_config *hash);
 	int (*set_mtu)(struct port_device *device, uint32_t mtu);
 	int (*set_carrier)(struct port_device *device, int up);	/* guest connected or not */
+	/* 1 unless the administrator has set the device down, or deleted it; has nothing to do with carrier. */
+	int (*link_is_up)(const struct port_device *device);
 	void (*get_counters)(const struct port_device *device, struct port_device_counters *counters);
 	void (*destroy)(struct port_device *device);	/* device and descriptors; idempotent */
 	void (*forget)(struct port_device *device);	/* descriptors only: the device stays for whoever comes next */

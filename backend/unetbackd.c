@@ -17,6 +17,7 @@
 
 #include "../ovs-glue/daemon.h"
 #include "../ovs-glue/devices.h"
+#include "../ovs-glue/link_events.h"
 #include "unetbackd.h"
 
 static struct unetbackd_options options = {
@@ -173,6 +174,21 @@ static int set_anti_spoof(const char *value)
 	return 0;
 }
 
+/* As Windows' xenvif reads it, but for its unit, which it would take for G if it were not there. */
+static int set_speed(const char *value)
+{
+	size_t digits = strspn(value, "0123456789");
+
+	if (digits >= 1 && digits <= 6 && value[0] != '0' && value[digits] != '\0' &&
+	    strchr("GMK", value[digits]) && value[digits + 1] == '\0') {
+		options.speed = value;
+		return 0;
+	}
+	fprintf(stderr, "unetbackd: --speed is '%s', must be a number from 1 to 999999 and G, M or K, such as 10G\n",
+		value);
+	return -EINVAL;
+}
+
 static const struct daemon_option option_table[] = {
 	{ "domid", "D", "serve this guest only", set_domid },
 	{ "except", "D,D,...", "leave these guests to another backend", set_except },
@@ -182,6 +198,7 @@ static const struct daemon_option option_table[] = {
 	{ "user-instance", "NAME", "unprivileged user it becomes (default: unetback)", set_user },
 	{ "queues", "N", "queues a guest may have (default: one a CPU, at most 8)", set_queues },
 	{ "pin-queues", "yes|no", "keep each queue's thread on one CPU (default: no)", set_pin },
+	{ "speed", "N", "link speed that Windows guests show, such as 10G (default: their own)", set_speed },
 	{ "rx-depth-frames", "N", "frames that may wait for a guest (default: 1024)", set_frames },
 	{ "rx-depth-bytes", "N", "memory they may take, bytes (default: 4194304)", set_bytes },
 	{ "rx-age-ms", "N", "how long they may wait, milliseconds (default: 10000)", set_age },
@@ -336,6 +353,7 @@ static struct vifs *make_vifs(struct xenstore *store, uint16_t self)
 		.device_class = options.device_class,
 		.has_device_fds = options.device_class != &null_device_class,
 		.pin_queues = options.pin_queues,
+		.speed = options.speed,
 		.queues_max = options.queues_max ? options.queues_max : default_queues(),
 		.limits = options.limits,
 		.policy = options.policy,
@@ -370,18 +388,22 @@ static int serve(struct vifs *vifs, struct supervisor *supervisor)
 
 	if (error)
 		return error;
+	link_events_start(vifs_link_changed, vifs);
 	unetbackd_commands(vifs, supervisor, options.device_class);
 	daemon_ready();
 	while (!daemon_exiting()) {
 		struct mono now = mono_now();
 
+		link_events_run();
 		vifs_run(vifs, now);
 		supervisor_run(supervisor, now);
 		daemon_run();
 		vifs_wait(vifs, daemon_wait_fd, daemon_wait_until);
 		supervisor_wait(supervisor, daemon_wait_fd, daemon_wait_until);
+		link_events_wait();
 		daemon_block();
 	}
+	link_events_stop();
 	return 0;
 }
 

@@ -11,6 +11,7 @@ struct unetbackd_options {
 	const char *instance_path, *user;
 	const struct port_device_class *device_class;
 	bool pin_queues;
+	const char *speed;		/* NULL: not said */
 	uint32_t queues_max;		/* 0: not said */
 	struct queue_limits limits;
 	struct vif_policy policy;

@@ -163,6 +163,7 @@ static void show_states(struct report *report, const struct vif_info *info)
 	report_string(report, "frontend_state", xenbus_state_name(info->theirs));
 	report_string(report, "hotplug_status", info->hotplug_status);
 	report_bool(report, "rings_connected", info->rings_connected);
+	report_string(report, "link", info->link);
 	if (info->waiting_for[0] != '\0')
 		report_string(report, "waiting_for", info->waiting_for);
 	if (info->last_error[0] != '\0')

@@ -485,6 +485,13 @@ static const char *waiting_for(const struct vif *vif)
 	return "";
 }
 
+static const char *link_of(const struct vif *vif)
+{
+	static const char *const words[] = { [LINK_UNKNOWN] = "", [LINK_DOWN] = "down", [LINK_UP] = "up" };
+
+	return words[vif->announced ? vif->link : LINK_UNKNOWN];
+}
+
 void vifs_each(const struct vifs *vifs, void (*each)(void *context, const struct vif_info *info),
 	       void *context)
 {
@@ -493,6 +500,7 @@ void vifs_each(const struct vifs *vifs, void (*each)(void *context, const struct
 			.guest = vif->guest, .handle = vif->handle, .name = vif->name,
 			.ours = vif->ours, .theirs = vif->theirs,
 			.rings_connected = vif->rings == RINGS_CONNECTED,
+			.link = link_of(vif),
 			.hotplug_status = vif->hotplug_status,
 			.waiting_for = waiting_for(vif),
 			.last_error = vif->last_error,

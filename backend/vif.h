@@ -31,6 +31,7 @@ struct vifs_settings {
 	const struct port_device_class *device_class;
 	bool has_device_fds;		/* the instance needs descriptors of the device */
 	bool pin_queues;		/* each queue's thread to a CPU */
+	const char *speed;		/* told to Windows guests, such as "10G"; NULL: nothing is */
 	uint32_t queues_max;		/* offered, unless the toolstack says otherwise for a vif */
 	struct queue_limits limits;
 	struct vif_policy policy;	/* likewise */
@@ -58,6 +59,9 @@ void vifs_broken(void *vifs, uint16_t guest, uint32_t handle, const char *why);
 void vifs_disconnected(void *vifs, uint16_t guest, uint32_t handle);
 void vifs_hashed(void *vifs, uint16_t guest, uint32_t handle, const struct hash_config *hash);
 
+/* A network device was set up or down, or may have been: any of ours if @ifindex is 0. */
+void vifs_link_changed(void *vifs, int ifindex, bool up);
+
 /* For commands. */
 struct vif_info {
 	uint16_t guest;
@@ -65,6 +69,7 @@ struct vif_info {
 	const char *name;
 	enum xenbus_state ours, theirs;
 	bool rings_connected;
+	const char *link;		/* as the guest was told: "up", "down"; "" before that */
 	const char *hotplug_status;	/* "" if the script has not written it */
 	const char *waiting_for;	/* in words; "" if for nothing */
 	const char *last_error;		/* "" if none */

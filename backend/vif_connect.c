@@ -219,4 +219,5 @@ void vif_follow_changes(struct vif *vif)
 		follow_live(vif);
 	if (vif->hash_new)
 		pass_hash(vif);
+	vif_follow_link(vif);
 }

@@ -1,5 +1,5 @@
-/* vif_internal.h - what vif.c (finding and dispatching), vif_life.c (one vif's life) and vif_connect.c (what
- * is agreed with its guest) share; for nobody else */
+/* vif_internal.h - what vif.c (finding and dispatching), vif_life.c (one vif's life), vif_connect.c (what is
+ * agreed with its guest) and vif_link.c (what it is told of its link) share; for nobody else */
 #ifndef BACKEND_VIF_INTERNAL_H
 #define BACKEND_VIF_INTERNAL_H
 
@@ -14,6 +14,9 @@ enum vif_rings {
 	RINGS_CONNECTED,
 	RINGS_DISCONNECTING,	/* likewise */
 };
+
+/* What the guest was told last. */
+enum vif_link { LINK_UNKNOWN, LINK_DOWN, LINK_UP };
 
 struct vif {
 	struct vif *next;
@@ -52,6 +55,8 @@ struct vif {
 
 	struct hash_config hash;	/* the guest's, to be passed to the device if @hash_new */
 	bool hash_new;
+	enum vif_link link;
+	bool link_new;			/* the device may have been set up or down */
 	uint32_t queues_max;		/* what the guest was offered; 0: nothing yet */
 	bool has_device;
 	struct port_device device;
@@ -90,6 +95,10 @@ void vif_advertise(struct vif *vif);
 void vif_connect_rings(struct vif *vif);
 /* Reads again what may change while connected, and passes it on. */
 void vif_follow_changes(struct vif *vif);
+
+/* vif_link.c: tells the guest of its link, just before our Connected; later, if it may have changed. */
+void vif_announce_link(struct vif *vif);
+void vif_follow_link(struct vif *vif);
 
 /* XenStore, below @folder, which is vif->backend or vif->frontend.  As xenstore.h has them. */
 int vif_read_key(struct vif *vif, const char *folder, const char *key, char *value, size_t size);

@@ -31,7 +31,8 @@ _Static_assert(sizeof vif_offers / sizeof *vif_offers <= VIF_OFFERS_MAX, "VIF_OF
 
 #define VIF_KEY_NAME_MAX 48
 
-/* MTU of a TAP: 65535 less the Ethernet header (drivers/net/tun.c, MAX_MTU). */
+/* 65535 less the Ethernet header: a frame's size has 16 bits in its first request (netif.h), and a TAP's MTU
+ * ends there, too (drivers/net/tun.c, MAX_MTU). */
 #define MTU_MIN 68
 #define MTU_MAX 65521
 #define MTU_DEFAULT 1500

@@ -284,6 +284,7 @@ static void announce(struct vif *vif)
 	if (strcmp(vif->hotplug_status, "connected") != 0)
 		return;
 	carry(vif, true);
+	vif_announce_link(vif);
 	vif->announced = true;
 	vif_write_state(vif, XenbusStateConnected);
 	log_limited(&vif->limiter, mono_now(), LOG_LEVEL_INFO, "%s: connected", vif->name);
@@ -418,6 +419,7 @@ void vif_watch_again(struct vif *vif)
 	char path[XENSTORE_PATH];
 
 	vif->marked = true;
+	vif->link = LINK_UNKNOWN;	/* what was not written then is written now */
 	if (vif->watching && path_of(path, vif->frontend, "state") == 0 &&
 	    xenstore_watch(vif->vifs->settings.store, path, vif->token) != 0)
 		log_error("%s: cannot watch the frontend's state", vif->name);

@@ -38,6 +38,12 @@ static int null_set_carrier(struct port_device *device, int up)
 	return 0;
 }
 
+static int null_link_is_up(const struct port_device *device)
+{
+	(void)device;
+	return 1;
+}
+
 static void null_get_counters(const struct port_device *device,
 			      struct port_device_counters *counters)
 {
@@ -57,6 +63,7 @@ const struct port_device_class null_device_class = {
 	.set_hash = null_set_hash,
 	.set_mtu = null_set_mtu,
 	.set_carrier = null_set_carrier,
+	.link_is_up = null_link_is_up,
 	.get_counters = null_get_counters,
 	.destroy = null_release,
 	.forget = null_release,

@@ -12,7 +12,8 @@
  *
  * A device of that name which exists already is taken over if it is what we would have made ourselves
  * and nobody has it open.  Refused are one that a program serves (-EBUSY; a dying instance of ours is
- * waited for, TAKEOVER_MS at most) and one of any other form (-EEXIST): it is never changed.
+ * waited for, TAKEOVER_MS at most) and one of any other form (-EEXIST): it is never changed.  One of ours
+ * that somebody has set down stays down.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -209,6 +210,15 @@ static void steer(const struct port_device *device)
 _Static_assert(HASH_KEY_MAX == STEERING_KEY_BYTES && HASH_MAPPING_MAX == STEERING_MAPPING_MAX &&
 	       HASH_IPV4 == STEERING_HASH_IPV4 && HASH_IPV6_TCP == STEERING_HASH_IPV6_TCP, "one hash");
 
+/* One of ours that is down was set down by somebody, whose word outlives us: MAC and up come in one step. */
+static bool was_set_down(const struct port_device *device)
+{
+	struct net_link link;
+
+	return net_link_get(device->name, &link) == 0 && (link.flags & IFF_UP) == 0 &&
+	       memcmp(link.mac, backend_mac, sizeof link.mac) == 0;
+}
+
 static int set_up(struct port_device *device)
 {
 	int error;
@@ -221,7 +231,7 @@ static int set_up(struct port_device *device)
 	steer(device);
 	silence_ipv6(device);
 	error = tap_set_carrier(device, 0);	/* attaching switched it on */
-	if (error)
+	if (error || was_set_down(device))
 		return error;
 	error = net_link_bring_up(device->ifindex, backend_mac, TX_QUEUE_LENGTH);
 	return error ? failed(device, "set its MAC and txqueuelen and bring it up", error) : 0;
@@ -330,6 +340,14 @@ static int tap_set_mtu(struct port_device *device, uint32_t mtu)
 	return error ? failed(device, "set it", error) : 0;
 }
 
+static int tap_link_is_up(const struct port_device *device)
+{
+	struct net_link link;
+
+	return net_link_get(device->name, &link) == 0 && link.ifindex == device->ifindex &&
+	       (link.flags & IFF_UP) != 0;
+}
+
 /* The kernel counts from its side: what it transmits goes to the guest. */
 static void tap_get_counters(const struct port_device *device, struct port_device_counters *counters)
 {
@@ -349,6 +367,7 @@ const struct port_device_class tap_device_class = {
 	.set_hash = tap_set_hash,
 	.set_mtu = tap_set_mtu,
 	.set_carrier = tap_set_carrier,
+	.link_is_up = tap_link_is_up,
 	.get_counters = tap_get_counters,
 	.destroy = tap_destroy,
 	.forget = tap_forget,

@@ -65,6 +65,11 @@ bad_options() {
 		"${daemon[@]}" --rx-depth-frames=0 &&
 	refused "--rx-depth-bytes is '131071', must be a number from 131072 to 67108864" \
 		"${daemon[@]}" --rx-depth-bytes=131071 &&
+	refused "--speed is '10', must be a number from 1 to 999999 and G, M or K, such as 10G" \
+		"${daemon[@]}" --speed=10 &&
+	refused "--speed is '0G', must be a number" "${daemon[@]}" --speed=0G &&
+	refused "--speed is '1000000K', must be a number" "${daemon[@]}" --speed=1000000K &&
+	refused "--speed is '10Gb', must be a number" "${daemon[@]}" --speed=10Gb &&
 	refused "--rx-age-ms is '60001', must be a number from 1 to 60000" \
 		"${daemon[@]}" --rx-age-ms=60001
 }

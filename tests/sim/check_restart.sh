@@ -150,6 +150,20 @@ meanwhile_came() {
 		go_on && "$SIM_BUILD/simtoolstack" destroy 3
 }
 
+# Who set a device down is obeyed, also when it is set up again while there is no unetbackd.
+told_of_link() {	# GUEST WORD CARRIER DISCONNECT
+	[ "$(show "vif$1.0" link) $(xenstore-read "/local/domain/0/backend/vif/$1/0/carrier" \
+		"/local/domain/$1/device/vif/0/disconnect" | paste -sd ' ')" = "$2 $3 $4" ]
+}
+a_link_stays_down() {
+	guest 3 && ip link set vif3.0 down && wait_for 10 told_of_link 3 down 0 1 || return 1
+	world_end unetbackd KILL
+	unetbackd_start && wait_for 20 told_of_link 3 down 0 1 && contains "$(ip link show vif3.0)" "state DOWN" ||
+		return 1
+	world_end unetbackd KILL
+	ip link set vif3.0 up && unetbackd_start && wait_for 20 told_of_link 3 up 1 0 && guest_stop 3 && go_on
+}
+
 # --- the end --------------------------------------------------------------------------------------
 
 no_taps() { ! ip -br link | grep -q "^vif"; }
@@ -175,6 +189,7 @@ check "unetbackd is killed and started at once" killed_and_started_at_once
 check "unetbackd is told to exit, another takes over" told_to_exit
 check "a guest closes while there is no unetbackd" meanwhile_closed
 check "a vif is attached while there is no unetbackd" meanwhile_came
+check "a link that is set down stays down" a_link_stays_down
 check "the guests leave" everybody_leaves
 check "unetbackd and simxen end well, nothing is left" the_end
 checks_end

@@ -210,6 +210,28 @@ static void forgotten_device_is_taken_over(void **state)
 	assert_string_equal(logged, "");
 }
 
+/* The administrator's word outlives unetbackd; a device that was never finished is. */
+static void a_link_set_down_stays_down(void **state)
+{
+	struct port_device device = created(1);
+	struct net_link link;
+
+	(void)state;
+	SAME("up", CLASS->link_is_up(&device), 1);
+	assert_int_equal(system("ip link set " NAME " down"), 0);
+	SAME("down", CLASS->link_is_up(&device), 0);
+	CLASS->forget(&device);
+	assert_int_equal(CLASS->create(&device, NAME), 0);
+	SAME("still down", CLASS->link_is_up(&device), 0);
+	CLASS->forget(&device);
+	assert_int_equal(system("ip link set " NAME " address 02:00:00:00:00:01"), 0);
+	assert_int_equal(CLASS->create(&device, NAME), 0);
+	SAME("finished", CLASS->link_is_up(&device), 1);
+	assert_int_equal(net_link_get(NAME, &link), 0);
+	SAME("its MAC", link.mac[0], 0xfe);
+	CLASS->destroy(&device);
+}
+
 /* A child that has the TAP open under the program name @name, and ends when told by @stop. */
 static pid_t start_holder(const char *name, int *stop)
 {
@@ -428,6 +450,7 @@ int main(void)
 		cmocka_unit_test_setup(destroy_is_idempotent, enter_namespace),
 		cmocka_unit_test_setup(destroy_spares_a_namesake, enter_namespace),
 		cmocka_unit_test_setup(forgotten_device_is_taken_over, enter_namespace),
+		cmocka_unit_test_setup(a_link_set_down_stays_down, enter_namespace),
 		cmocka_unit_test_setup(busy_device_is_refused, enter_namespace),
 		cmocka_unit_test_setup(ending_instance_is_waited_for, enter_namespace),
 		cmocka_unit_test_setup(foreign_devices_are_left_alone, enter_namespace),

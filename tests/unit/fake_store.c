@@ -209,6 +209,8 @@ int xenstore_write(struct xenstore *store, const char *path, const char *value)
 	fake_store.writes++;
 	if (fake_store.lost || fake_store.fail_write)
 		return fake_store.lost ? -EIO : fake_store.fail_write;
+	if (fake_store.read_only && is_below(absolute(path, full), fake_store.read_only))
+		return -EACCES;
 	fake_store_set(absolute(path, full), value);
 	if (fake_store.wrote)
 		fake_store.wrote(full, value);

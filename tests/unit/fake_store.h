@@ -18,6 +18,7 @@ struct fake_store {
 	/* Wishes. */
 	int fail_write;			/* -errno of every write */
 	int fail_watch;
+	const char *read_only;		/* what is this or below it the daemon may not write: -EACCES */
 	const char *fail_read;		/* a read of a path that ends so fails with -EIO */
 	bool lost;			/* xenstored is gone: nothing works */
 	void (*wrote)(const char *path, const char *value);	/* hears of each write by the daemon */

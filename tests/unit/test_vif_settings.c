@@ -89,6 +89,55 @@ static void a_word_of_the_toolstack_that_makes_no_sense(void **state)
 	assert_string_equal(back_error(7, 0), "22 vif7.0: unetback-queues is 'nine', must be a number from 1 to 8");
 }
 
+/* A driver that is loaded again may be another one: nothing is kept of what the last one could do. */
+static void other_features_at_each_reconnect(void **state)
+{
+	static const struct { const char *sg, *gso4, *no_csum, *mtu; uint32_t features, effective; } rows[] = {
+		{ NULL, NULL, NULL, "9000", VIF_F_CSUM_IPV4 | VIF_F_RX_NOTIFY, 1500 },
+		{ "1", "1", NULL, "9000", VIF_F_SG | VIF_F_GSO_TCPV4 | VIF_F_CSUM_IPV4 | VIF_F_RX_NOTIFY, 9000 },
+		{ "1", NULL, "1", "9000", VIF_F_SG | VIF_F_RX_NOTIFY, 9000 },
+		{ "0", NULL, "1", NULL, VIF_F_RX_NOTIFY, 1500 },
+		{ "1", "1", NULL, "65521", VIF_F_SG | VIF_F_GSO_TCPV4 | VIF_F_CSUM_IPV4 | VIF_F_RX_NOTIFY, 65521 },
+	};
+	char words[32];
+
+	(void)state;
+	found();
+	tool_hotplug(7, 0, "connected");
+	front_keys(7, 0);
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		front_set(7, 0, "feature-sg", rows[i].sg);
+		front_set(7, 0, "feature-gso-tcpv4", rows[i].gso4);
+		front_set(7, 0, "feature-no-csum-offload", rows[i].no_csum);
+		fake_store_setf(rows[i].mtu, "backend/vif/7/0/mtu");
+		front_state(7, 0, 4);
+		snprintf(words, sizeof words, "mtu%u on up s4", rows[i].effective);
+		expect(words);
+		SAME("features", world.config.features, rows[i].features);
+		SAME("mtu", look(7, 0)->config->mtu, rows[i].effective);
+		front_state(7, 0, 6);
+		expect("down off s5 s6");
+		front_state(7, 0, 1);
+		expect("s2");
+	}
+}
+
+/* As with libxl, which only reads it when the vif is attached: the next connect has it. */
+static void another_mtu_counts_from_the_next_connect(void **state)
+{
+	(void)state;
+	connected();
+	fake_store_setf("9000", "backend/vif/7/0/mtu");
+	expect("");
+	SAME("mtu", look(7, 0)->config->mtu, 1500);
+	front_state(7, 0, 6);
+	expect("down off s5 s6");
+	front_state(7, 0, 1);
+	expect("s2");
+	front_state(7, 0, 4);
+	expect("mtu9000 on up s4");
+}
+
 /* --- what changes while connected ------------------------------------------------------------- */
 
 static void a_rate_is_followed_live(void **state)
@@ -277,6 +326,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(as_many_queues_as_the_guest_wants), TEST(the_toolstack_says_how_many_queues),
 		TEST(a_device_without_so_many_queues), TEST(a_word_of_the_toolstack_that_makes_no_sense),
+		TEST(other_features_at_each_reconnect), TEST(another_mtu_counts_from_the_next_connect),
 		TEST(a_rate_is_followed_live), TEST(a_rate_that_is_none_is_said),
 		TEST(the_guest_switches_its_filter_on_and_off), TEST(the_guests_hash_reaches_the_device),
 		TEST(an_xdp_program_comes_and_goes), TEST(headroom_asked_for_before_connecting),

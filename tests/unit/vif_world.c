@@ -66,6 +66,13 @@ static int device_set_carrier(struct port_device *device, int up)
 	return 0;
 }
 
+static int device_link_is_up(const struct port_device *device)
+{
+	(void)device;
+	world.link_looks++;
+	return !world.link_down;
+}
+
 static void device_get_counters(const struct port_device *device, struct port_device_counters *counters)
 {
 	(void)device;
@@ -84,7 +91,7 @@ static void device_forget(struct port_device *device)
 
 static const struct port_device_class device_class = {
 	.kind = "fake", .create = device_create, .set_queues = device_set_queues, .set_hash = device_set_hash, .set_mtu = device_set_mtu,
-	.set_carrier = device_set_carrier, .get_counters = device_get_counters,
+	.set_carrier = device_set_carrier, .link_is_up = device_link_is_up, .get_counters = device_get_counters,
 	.destroy = device_destroy, .forget = device_forget,
 };
 
@@ -184,7 +191,7 @@ void world_start(void)
 {
 	const struct vifs_settings settings = {
 		.store = store, .self = WORLD_SELF, .device_class = &device_class, .has_device_fds = true,
-		.queues_max = WORLD_QUEUES_MAX,
+		.queues_max = WORLD_QUEUES_MAX, .speed = world.speed,
 		.limits = { QUEUE_FRAMES_DEFAULT, QUEUE_BYTES_DEFAULT, QUEUE_AGE_MS_DEFAULT },
 		.guest_tx_pages = 96, .guest_rx_granted_bytes = 4096, .serves = serves,
 	};

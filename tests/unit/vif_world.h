@@ -26,10 +26,13 @@ struct vif_world {
 	struct mono now;
 	bool answers;			/* the supervisor answers connect and disconnect at once */
 	int fail_create, fail_queues, fail_mtu, fail_connect;	/* -errno */
+	bool link_down;			/* the administrator has set the devices down; vifs_link_changed() tells */
+	const char *speed;		/* --speed of the daemon that world_start() starts next */
 	const char *fail_rings;		/* connect is answered by failed() with this reason */
 	bool (*serves)(uint16_t guest, uint32_t handle);	/* NULL: all */
 	struct vif_config config;	/* of the last connect */
 	int expected, connects, disconnects;
+	int link_looks;			/* times the device was asked for its link */
 	unsigned int lines[4];		/* logged, by level */
 	char last_line[512];
 };
