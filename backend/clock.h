@@ -1,7 +1,7 @@
 /* clock.h - time as an argument
  *
  * Nothing in the engine reads a clock except queue_pair.c (before it sleeps over frames that wait, and at
- * each poll of a vif that has a rate limit) and unetbackd; everything else is
+ * each poll of a vif that has a rate limit), queue_thread.c (to log) and unetbackd; everything else is
  * handed a struct mono, so that tests are exact and need no sleeping.  In a PV dom0 reading the clock
  * costs more than a null system call: once a wake-up is enough. */
 #ifndef BACKEND_CLOCK_H

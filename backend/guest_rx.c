@@ -433,6 +433,13 @@ bool guest_rx_arm(struct guest_rx *rx)
 	return true;
 }
 
+uint32_t guest_rx_slots_wanted(const struct guest_rx *rx)
+{
+	const struct frame *frame = rx_queue_peek(&rx->queue, 0);
+
+	return frame && !limiter_waits(&rx->limiter) ? slots_needed(rx, frame) : 0;
+}
+
 void guest_rx_age(struct guest_rx *rx, struct mono now)
 {
 	struct frame *frame;

@@ -72,6 +72,10 @@ int guest_rx_deliver(struct guest_rx *rx);
 /* If frames wait for buffers: asks for an event when enough are posted; true if they are already. */
 bool guest_rx_arm(struct guest_rx *rx);
 
+/* Buffers that the frame at the head needs; 0 if none waits for buffers: there is no frame, or it waits for
+ * credit. */
+uint32_t guest_rx_slots_wanted(const struct guest_rx *rx);
+
 /* Drops frames that waited longer than the age limit; @now also stamps new ones.  For when frames
  * stay queued after a poll. */
 void guest_rx_age(struct guest_rx *rx, struct mono now);

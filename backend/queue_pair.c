@@ -139,6 +139,7 @@ static void wire(struct queue_pair *pair, const struct queue_pair_setup *setup)
 	pair->gnttab = setup->gnttab;
 	pair->state = pair->tx.state = pair->rx.state = setup->state;
 	pair->rx_notify = config->features & VIF_F_RX_NOTIFY;
+	pair->stall.after_ms = pair->rx_notify ? config->stall_ms : 0;
 	gcopy_init(&pair->copy, setup->gnttab, config->guest, config->self);
 	pair->tx.copy = pair->rx.copy = &pair->copy;
 	pair->tx.events = pair->rx.events = &pair->events;
@@ -320,17 +321,52 @@ static struct mono rx_deadline(struct queue_pair *pair, struct mono now)
 	return mono_add_ms(oldest->queued, pair->rx.queue.limits.age_ms + 1);
 }
 
+/* Tells of a guest that has stopped taking frames, and wakes it: it may have lost an event. */
+static void wake_stalled_guest(struct queue_pair *pair, uint32_t wanted)
+{
+	events_notify_rx(&pair->events);
+	state_set(&pair->state->rx_stalled, 1);
+	state_set(&pair->state->rx_slots_needed, wanted);
+	state_set(&pair->state->rx_req_prod, pair->rx.ring.prod_seen);
+	state_set(&pair->state->rx_req_cons, pair->rx.ring.cons);
+}
+
+/* When to look again whether the guest takes frames. */
+static struct mono stall_deadline(struct queue_pair *pair, struct mono now)
+{
+	const struct ring_rx *ring = &pair->rx.ring;
+	uint32_t wanted = guest_rx_slots_wanted(&pair->rx);
+
+	switch (stall_look(&pair->stall, wanted > 0, ring->prod_seen, ring->cons, now)) {
+	case STALL_BEGINS:
+		state_add(&pair->state->rx_stalls, 1);
+		wake_stalled_guest(pair, wanted);
+		break;
+	case STALL_GOES_ON:
+		wake_stalled_guest(pair, wanted);
+		break;
+	case STALL_ENDS:
+		state_set(&pair->state->rx_stalled, 0);
+		break;
+	case STALL_NOTHING:
+		break;
+	}
+	return wanted > 0 && pair->stall.waits ? pair->stall.next : NEVER;
+}
+
 int queue_pair_timeout(struct queue_pair *pair)
 {
 	struct mono now, until = NEVER;
 	int64_t left;
 
 	show_port(pair);
-	if (rx_queue_count(&pair->rx.queue) == 0 && !limiter_waits(&pair->tx.limiter))
+	if (rx_queue_count(&pair->rx.queue) == 0 && !limiter_waits(&pair->tx.limiter) &&
+	    !pair->stall.waits)
 		return -1;
 	now = mono_now();
 	if (rx_queue_count(&pair->rx.queue) > 0)
 		until = rx_deadline(pair, now);
+	until = earlier(until, stall_deadline(pair, now));
 	if (limiter_waits(&pair->tx.limiter))
 		until = earlier(until, pair->tx.limiter.retry);
 	if (limiter_waits(&pair->rx.limiter) && rx_queue_count(&pair->rx.queue) > 0)

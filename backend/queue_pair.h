@@ -9,6 +9,7 @@
 #include "guest_rx.h"
 #include "guest_tx.h"
 #include "port_visit.h"
+#include "stall.h"
 #include "vif_common.h"
 
 struct queue_pair_setup {
@@ -34,6 +35,7 @@ struct queue_pair {
 	void *tx_page, *rx_page;		/* mapped ring pages */
 	struct port_visit visit;		/* when to read from the port; .readable is set by who slept */
 	bool rx_notify;				/* the guest tells when it posts buffers */
+	struct stall stall;			/* does the guest take frames? */
 	struct gref_map *map;
 	struct gcopy copy;
 	struct cutter cutter;
@@ -57,7 +59,8 @@ void queue_pair_fault(const struct queue_pair *pair, char *text, size_t size);
  * ports may be unmasked. */
 bool queue_pair_arm(struct queue_pair *pair);
 
-/* How long to sleep at most, in milliseconds; -1: until something happens.  Ages the queue. */
+/* How long to sleep at most, in milliseconds; -1: until something happens.  To be called after arm() and
+ * before sleeping: ages the queue, and wakes a guest that has stopped taking frames (stall.h). */
 #define RX_DRAIN_MS 30		/* as xen-netback, for guests without feature-rx-notify */
 int queue_pair_timeout(struct queue_pair *pair);
 

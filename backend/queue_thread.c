@@ -5,7 +5,7 @@
  * signals all the time costs no more than one that does it once; and the delay until we unmask is
  * what holds such a guest back (XSA-332).
  *
- * No clock is read on the way, except when frames stay queued. */
+ * No clock is read on the way, except when frames stay queued, or to log. */
 #include <errno.h>
 #include <poll.h>
 #include <sched.h>
@@ -74,6 +74,25 @@ static int leave_out_stuck_port(struct queue_thread *thread, int timeout)
 	return stuck && (timeout < 0 || timeout > PORT_STUCK_MS) ? PORT_STUCK_MS : timeout;
 }
 
+/* A guest can stall and go on as often as it likes: what there is to say of it is limited. */
+static void say_stall(struct queue_thread *thread)
+{
+	const struct queue_pair *pair = &thread->pair;
+	const struct ring_rx *ring = &pair->rx.ring;
+
+	if (pair->stall.stalled == thread->stalled)
+		return;
+	thread->stalled = pair->stall.stalled;
+	if (thread->stalled)
+		log_limited(&thread->limiter, mono_now(), LOG_LEVEL_WARNING, "%s: the guest has posted no "
+			    "receive buffers for %u ms: %u are posted, the next of %u frames needs %u; it is woken",
+			    thread->name, pair->stall.after_ms, ring->prod_seen - ring->cons,
+			    rx_queue_count(&pair->rx.queue), guest_rx_slots_wanted(&pair->rx));
+	else
+		log_limited(&thread->limiter, mono_now(), LOG_LEVEL_INFO, "%s: the guest posts receive "
+			    "buffers again", thread->name);
+}
+
 /* Sleeps, then notes what woke us: the guest's event, the port to be read. */
 static void sleep_until_work(struct queue_thread *thread)
 {
@@ -81,6 +100,7 @@ static void sleep_until_work(struct queue_thread *thread)
 	struct queue_state *state = pair->state;
 	int timeout = leave_out_stuck_port(thread, queue_pair_timeout(pair));
 
+	say_stall(thread);
 	thread->woken_by = waits_sleep(&thread->waits, timeout);
 	thread->frames_at_wakeup = state_get(&state->rx_frames);
 	state_add(&state->wakeups, 1);

@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 
+#include "log.h"
 #include "queue_pair.h"
 #include "waits.h"
 
@@ -23,6 +24,8 @@ struct queue_thread {
 	unsigned int woken_by;		/* WAITS_* of the last sleep */
 	uint64_t frames_at_wakeup;	/* what the port had given us then */
 	bool port_lost;
+	bool stalled;			/* as last logged */
+	struct log_limiter limiter;	/* of what the guest can have logged */
 	/* The guest broke a ring: called once, from the queue's thread, which then only waits to be
 	 * stopped (a disabled queue keeps its thread and memory: XSA-374). */
 	void (*broken)(void *context, const char *why);

@@ -25,6 +25,7 @@ static struct unetbackd_options options = {
 	.user = "unetback",
 	.device_class = &tap_device_class,
 	.limits = { QUEUE_FRAMES_DEFAULT, QUEUE_BYTES_DEFAULT, QUEUE_AGE_MS_DEFAULT },
+	.stall_ms = STALL_MS_DEFAULT,
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -144,6 +145,11 @@ static int set_age(const char *value)
 	return set_limit("rx-age-ms", value, 1, QUEUE_AGE_MS_LIMIT, &options.limits.age_ms);
 }
 
+static int set_stall(const char *value)
+{
+	return set_limit("rx-stall-ms", value, 0, STALL_MS_LIMIT, &options.stall_ms);
+}
+
 static int set_queues(const char *value)
 {
 	return set_limit("queues", value, 1, VIF_QUEUES_MAX, &options.queues_max);
@@ -202,6 +208,8 @@ static const struct daemon_option option_table[] = {
 	{ "rx-depth-frames", "N", "frames that may wait for a guest (default: 1024)", set_frames },
 	{ "rx-depth-bytes", "N", "memory they may take, bytes (default: 4194304)", set_bytes },
 	{ "rx-age-ms", "N", "how long they may wait, milliseconds (default: 10000)", set_age },
+	{ "rx-stall-ms", "N", "when a guest that takes no frames is told of and woken (default: 5000; 0: never)",
+	  set_stall },
 	{ "csum", "auto|complete|off", "who fills in checksums and cuts large frames (default: auto)", set_csum },
 	{ "anti-spoof", NULL, "guests send from their own addresses only", set_anti_spoof },
 	{ NULL, NULL, NULL, NULL },
@@ -356,6 +364,7 @@ static struct vifs *make_vifs(struct xenstore *store, uint16_t self)
 		.speed = options.speed,
 		.queues_max = options.queues_max ? options.queues_max : default_queues(),
 		.limits = options.limits,
+		.stall_ms = options.stall_ms,
 		.policy = options.policy,
 		.guest_tx_pages = GUEST_TX_PAGES,
 		.guest_rx_granted_bytes = GUEST_RX_GRANTED_BYTES,

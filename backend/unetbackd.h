@@ -2,6 +2,7 @@
 #ifndef BACKEND_UNETBACKD_H
 #define BACKEND_UNETBACKD_H
 
+#include "stall.h"
 #include "supervisor.h"
 #include "vif.h"
 
@@ -14,6 +15,7 @@ struct unetbackd_options {
 	const char *speed;		/* NULL: not said */
 	uint32_t queues_max;		/* 0: not said */
 	struct queue_limits limits;
+	uint32_t stall_ms;
 	struct vif_policy policy;
 };
 

@@ -156,6 +156,41 @@ static void show_instance(struct report *report, const struct vif_info *info)
 	report_close(report);
 }
 
+/* The first queue whose guest takes no frames: what it waits for.  "" if there is none, or if all that waited
+ * grew too old: then nobody knows what the guest has posted since. */
+static void describe_stall(const struct vif_info *info, char *text, size_t size)
+{
+	struct supervisor_guest_info guest;
+
+	*text = '\0';
+	if (!info->rings_connected ||
+	    !supervisor_info(served.supervisor, info->guest, info->handle, &guest) || !guest.state)
+		return;
+	for (uint32_t i = 0; i < info->config->queue_count && i < VIF_QUEUES_MAX; i++) {
+		const struct queue_state *queue = &guest.state->queues[i];
+		uint32_t posted = (uint32_t)(state_get(&queue->rx_req_prod) - state_get(&queue->rx_req_cons));
+
+		if (!state_get(&queue->rx_stalled) || state_get(&queue->rx_queued_frames) == 0)
+			continue;
+		snprintf(text, size, "the guest to post receive buffers in queue %u: %u posted, %" PRIu64
+			 " needed", i, posted, state_get(&queue->rx_slots_needed));
+		return;
+	}
+}
+
+/* What the control plane waits for, or else the data plane; "" if neither. */
+static void show_waiting_for(struct report *report, const struct vif_info *info, bool also_empty)
+{
+	char text[128];
+
+	if (info->waiting_for[0] != '\0')
+		snprintf(text, sizeof text, "%s", info->waiting_for);
+	else
+		describe_stall(info, text, sizeof text);
+	if (also_empty || text[0] != '\0')
+		report_string(report, "waiting_for", text);
+}
+
 static void show_states(struct report *report, const struct vif_info *info)
 {
 	report_number(report, "guest", info->guest);
@@ -164,8 +199,7 @@ static void show_states(struct report *report, const struct vif_info *info)
 	report_string(report, "hotplug_status", info->hotplug_status);
 	report_bool(report, "rings_connected", info->rings_connected);
 	report_string(report, "link", info->link);
-	if (info->waiting_for[0] != '\0')
-		report_string(report, "waiting_for", info->waiting_for);
+	show_waiting_for(report, info, false);
 	if (info->last_error[0] != '\0')
 		report_string(report, "last_error", info->last_error);
 	if (info->ignored[0] != '\0')
@@ -282,7 +316,7 @@ static void show_row(struct report *report, const struct vif_info *info)
 	report_string(report, "frontend_state", xenbus_state_name(info->theirs));
 	report_string(report, "backend_state", xenbus_state_name(info->ours));
 	report_string(report, "hotplug_status", info->hotplug_status);
-	report_string(report, "waiting_for", info->waiting_for);
+	show_waiting_for(report, info, true);
 }
 
 static int command_list(int argc, const char *argv[], struct report *report)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "frame.h"
+#include "stall.h"
 #include "vif_config.h"
 
 #define DOMID_LIMIT 0x7ff0u	/* xen.h: DOMID_FIRST_RESERVED */
@@ -29,6 +30,7 @@ static const struct { const char *name; size_t offset; uint32_t min, max; } rang
 	{ FIELD(live.multicast_control), 0, 1 },
 	{ FIELD(live.xdp_headroom), 0, XDP_HEADROOM_MAX },
 	{ FIELD(fresh),         0, 1 },
+	{ FIELD(stall_ms),      0, STALL_MS_LIMIT },
 	{ FIELD(pin),           0, 1 },
 	{ FIELD(guest_tx_pages), FRAME_SEGMENTS_MAX, 1024 },
 	{ FIELD(guest_rx_granted_bytes), 0, QUEUE_BYTES_LIMIT },

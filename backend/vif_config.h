@@ -12,7 +12,7 @@
 #include "antispoof.h"
 #include "limiter.h"
 
-#define VIF_CONFIG_VERSION  4
+#define VIF_CONFIG_VERSION  5
 #define VIF_NAME_MAX        16		/* IFNAMSIZ: vif65535.65535 fits */
 #define VIF_QUEUES_MAX      8
 #define VIFS_PER_GUEST_MAX  16		/* slots in the guest's state memory */
@@ -89,6 +89,7 @@ struct vif_config {
 	struct vif_live live;
 	uint32_t fresh;				/* 1: the guest has just connected; what an earlier instance
 						 * kept for it in the state memory is void */
+	uint32_t stall_ms;			/* after which a guest that takes no frames is told of; 0: never */
 	uint32_t pin;				/* 1: each queue's thread stays on one CPU */
 	uint32_t guest_tx_pages;		/* per queue; see port_config */
 	uint32_t guest_rx_granted_bytes;	/* per queue */

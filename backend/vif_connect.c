@@ -135,6 +135,7 @@ static int configure(struct vif *vif, char *why, size_t size)
 		.guest = vif->guest, .self = settings->self, .handle = vif->handle,
 		.fresh = vif->ours != XenbusStateConnected,
 		.pin = settings->pin_queues,
+		.stall_ms = settings->stall_ms,
 		.live.limits = settings->limits,
 		.guest_tx_pages = settings->guest_tx_pages,
 		.guest_rx_granted_bytes = settings->guest_rx_granted_bytes,

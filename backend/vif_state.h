@@ -44,6 +44,7 @@
 	X(rx_notifies,		"guest_rx_notifies",	"events sent for deliveries")              \
 	X(rx_no_credit,		"guest_rx_no_credit",	"times the queue waited, frames in it, as the rate was used up") \
 	X(rx_no_slots,		"guest_rx_no_slots",	"times the queue waited for the guest to post buffers") \
+	X(rx_stalls,		"guest_rx_stalls",	"times the guest posted no buffers for the stall time, frames waiting") \
 	X(rx_port_no_memory,	"guest_rx_port_no_memory", "times the port was left unread as the queue's memory was full") \
 	X(rx_port_errors,	"guest_rx_port_errors",	"reads from the port that failed")         \
 	X(copy_batches,		"copy_batches",		"grant copy calls")                        \
@@ -63,6 +64,8 @@
 	X(rx_rsp_prod,		"guest_rx_rsp_prod",	"responses we have published")             \
 	X(rx_queued_frames,	"guest_rx_queued_frames", "frames waiting for the guest")          \
 	X(rx_queued_bytes,	"guest_rx_queued_bytes", "memory they occupy")                     \
+	X(rx_stalled,		"guest_rx_stalled",	"1 while it posts none")                   \
+	X(rx_slots_needed,	"guest_rx_slots_needed", "buffers that the frame at the head needed, at the last look at a stall") \
 	X(rx_limit_frames,	"guest_rx_limit_frames", "depth in force, frames")                 \
 	X(rx_limit_bytes,	"guest_rx_limit_bytes",	"depth in force, bytes")                   \
 	X(rx_limit_age_ms,	"guest_rx_limit_age_ms", "age limit in force, ms")                 \

@@ -31,6 +31,31 @@ static void wait_for(int fd)
 	SAME("read", read(fd, &count, sizeof count), sizeof count);
 }
 
+/* The last line that was logged, by the thread. */
+static pthread_mutex_t line_lock = PTHREAD_MUTEX_INITIALIZER;
+static char line[LOG_LINE_MAX];
+
+static void keep_line(enum log_level level, const char *text)
+{
+	(void)level;
+	pthread_mutex_lock(&line_lock);
+	snprintf(line, sizeof line, "%s", text);
+	pthread_mutex_unlock(&line_lock);
+}
+
+static void await_line(const char *text)
+{
+	bool same = false;
+
+	for (struct mono start = mono_now(); !same; sched_yield()) {
+		pthread_mutex_lock(&line_lock);
+		same = strcmp(line, text) == 0;
+		pthread_mutex_unlock(&line_lock);
+		if (mono_ms_between(start, mono_now()) > 60000)
+			fail_msg("not '%s' but '%s'", text, line);
+	}
+}
+
 static int setup(void **state)
 {
 	char why[160] = "";
@@ -198,6 +223,28 @@ static void a_broken_ring_hears_calls_and_waits(void **state)
 		queue_thread_call(&thread);
 }
 
+/* The guest lost an event: it is woken, posts, and both are said. */
+static void a_stalled_guest_is_woken_and_told_of(void **state)
+{
+	(void)state;
+	queue_thread_stop(&thread);
+	log_set_sink(keep_line);
+	thread.pair.stall.after_ms = 1;
+	fake_port_give(thread.pair.port, bytes, 1000, 0, NULL);
+	assert_int_equal(queue_thread_start(&thread, "stalled"), 0);
+	wait_for(fake.notify_fd);	/* no answer was published: this wakes it */
+	await_line("stalled: the guest has posted no receive buffers for 1 ms: 0 are posted, the next of 1 "
+		   "frames needs 1; it is woken");
+	assert_int_equal(state_get(&pair_state.rx_stalls), 1);
+	world_rx_post(1);
+	fake_evtchn_fire(pair_event_end, FAKE_LOCAL(WORLD_RX_PORT));
+	await_line("stalled: the guest posts receive buffers again");
+	queue_thread_stop(&thread);
+	log_set_sink(NULL);
+	assert_int_equal(pair_state.rx_stalled, 0);
+	assert_int_equal(pair_state.rx_verdicts[GUEST_RX_DELIVERED], 1);
+}
+
 static void a_pinned_thread_stays_where_it_is(void **state)
 {
 	cpu_set_t allowed, its;
@@ -246,6 +293,7 @@ int main(void)
 		TEST(a_port_without_memory_does_not_keep_the_thread_awake),
 		TEST(a_sleeping_thread_hears_of_changes),
 		TEST(a_broken_ring_hears_calls_and_waits),
+		TEST(a_stalled_guest_is_woken_and_told_of),
 		TEST(a_pinned_thread_stays_where_it_is),
 		TEST(both_ways_at_once),
 	};

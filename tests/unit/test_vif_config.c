@@ -49,6 +49,7 @@ static const struct row { const char *name; size_t offset; uint32_t min, max; } 
 	{ OFFSET(pin), 0, 1 },
 	{ OFFSET(csum), 0, 2 },
 	{ OFFSET(antispoof.listed), 0, 1 },
+	{ OFFSET(stall_ms), 0, 600000 },
 	{ OFFSET(queues[0].tx_port), 1, 0x1ffff },
 	{ OFFSET(queues[0].rx_port), 1, 0x1ffff },
 	{ OFFSET(queues[1].tx_port), 1, 0x1ffff },
