@@ -105,7 +105,7 @@ $(OVS_LIB): build/ovs/checksum
 
 # The engine: what moves frames.  Knows no XenStore, no OVS.
 ENGINE := log verdict vif_state vif_config channel pages gcopy ring events offload packet \
-	  checksum rx_queue arena guest_tx guest_rx port_visit stall queue_pair waits queue_thread credit limiter segment cutter oversize antispoof multicast hash gref_map control_ring vif_common instance sandbox
+	  checksum rx_queue arena guest_tx guest_rx port_visit stall announce queue_pair waits queue_thread credit limiter segment cutter oversize antispoof multicast hash gref_map control_ring vif_common instance sandbox
 # The control plane.
 CONTROL := xenbus xenstore vif_keys vif_policy vif vif_life vif_connect vif_link supervisor supervisor_talk instance_process
 # Ports: no OVS header, linked into the instance.

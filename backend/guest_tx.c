@@ -480,6 +480,18 @@ int guest_tx_poll(struct guest_tx *tx)
 	return error ? error : (int)tx->answer_count;
 }
 
+bool guest_tx_send_own(struct guest_tx *tx, const uint8_t *bytes, uint32_t length)
+{
+	struct segment segment = { tx->pages[0].data, length, NULL };	/* free between polls */
+	struct frame frame = { .segment_count = 1, .length = length, .segments = &segment };
+	struct frame *const frames[] = { &frame };
+	enum guest_tx_verdict verdict;
+
+	memcpy(segment.data, bytes, length);
+	tx->port->class->send(tx->port, frames, 1, &verdict);
+	return verdict == GUEST_TX_SENT;
+}
+
 bool guest_tx_arm(struct guest_tx *tx)
 {
 	if (limiter_waits(&tx->limiter))

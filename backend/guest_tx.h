@@ -68,6 +68,10 @@ void guest_tx_close(struct guest_tx *tx);
  * guest broke the ring: tx->fault says how, nothing may be called any more but close. */
 int guest_tx_poll(struct guest_tx *tx);
 
+/* Sends @bytes, at most a page, into the port as if they were the guest's, between polls; they are none of its
+ * frames and have no verdict.  Whether the port took them. */
+bool guest_tx_send_own(struct guest_tx *tx, const uint8_t *bytes, uint32_t length);
+
 /* Asks for an event at the next request; true if one is there already.  While the limiter waits neither:
  * time is what is waited for. */
 bool guest_tx_arm(struct guest_tx *tx);

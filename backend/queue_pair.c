@@ -108,6 +108,18 @@ static void show_rates(struct queue_state *state, const struct vif_live *live)
 	state_set(&state->rx_rate_packets, rate_a_second(&live->rx_rates[RATE_PACKETS]));
 }
 
+/* Queue 0 speaks for all. */
+static void begin_to_announce(struct queue_pair *pair, uint32_t announcements)
+{
+	struct announcer *announcer = &pair->announcer;
+
+	if (announcements == announcer->seen)
+		return;
+	announcer->seen = announcements;
+	announcer->left = announcer->announce.times;
+	announcer->due = (struct mono){ 0 };	/* at once */
+}
+
 /* Takes what has changed for all queues of the vif. */
 static void follow_common(struct queue_pair *pair)
 {
@@ -123,6 +135,7 @@ static void follow_common(struct queue_pair *pair)
 	pair->rx.headroom = live.xdp_headroom;
 	limiter_set(&pair->tx.limiter, live.tx_rates, credits->tx);
 	limiter_set(&pair->rx.limiter, live.rx_rates, credits->rx);
+	begin_to_announce(pair, live.announcements);
 	state_set(&pair->state->rx_limit_frames, live.limits.frames);
 	state_set(&pair->state->rx_limit_bytes, live.limits.bytes);
 	state_set(&pair->state->rx_limit_age_ms, live.limits.age_ms);
@@ -149,6 +162,10 @@ static void wire(struct queue_pair *pair, const struct queue_pair_setup *setup)
 	pair->rx.mtu = config->mtu;
 	pair->rx.features = offload_features_left(config->features, config->csum);
 	pair->tx.takes = config->csum == CSUM_AUTO ? setup->port_class->offloads : 0;
+	pair->announcer.seen = config->live.announcements;
+	memcpy(pair->announcer.mac, config->mac, sizeof config->mac);
+	if (setup->index == 0 && announce_is_possible(config->mac))
+		pair->announcer.announce = config->announce;
 	pair->common = setup->common;
 	pair->map = setup->map;
 	pair->tx.multicast = setup->multicast;
@@ -354,6 +371,32 @@ static struct mono stall_deadline(struct queue_pair *pair, struct mono now)
 	return wanted > 0 && pair->stall.waits ? pair->stall.next : NEVER;
 }
 
+static void announce(struct queue_pair *pair)
+{
+	const struct announcer *announcer = &pair->announcer;
+	uint8_t frame[ANNOUNCE_LENGTH];
+
+	announce_rarp(frame, announcer->mac);
+	state_add(&pair->state->announced, guest_tx_send_own(&pair->tx, frame, sizeof frame));
+	for (uint32_t i = 0; i < announcer->announce.count; i++) {
+		announce_arp(frame, announcer->mac, announcer->announce.addresses[i]);
+		state_add(&pair->state->announced, guest_tx_send_own(&pair->tx, frame, sizeof frame));
+	}
+}
+
+/* Announces the guest if that is due; when it is next. */
+static struct mono announce_deadline(struct queue_pair *pair, struct mono now)
+{
+	struct announcer *announcer = &pair->announcer;
+
+	if (announcer->left > 0 && now.ns >= announcer->due.ns) {
+		announce(pair);
+		announcer->left--;
+		announcer->due = mono_add_ms(now, ANNOUNCE_INTERVAL_MS);
+	}
+	return announcer->left > 0 ? announcer->due : NEVER;
+}
+
 int queue_pair_timeout(struct queue_pair *pair)
 {
 	struct mono now, until = NEVER;
@@ -361,12 +404,13 @@ int queue_pair_timeout(struct queue_pair *pair)
 
 	show_port(pair);
 	if (rx_queue_count(&pair->rx.queue) == 0 && !limiter_waits(&pair->tx.limiter) &&
-	    !pair->stall.waits)
+	    !pair->stall.waits && pair->announcer.left == 0)
 		return -1;
 	now = mono_now();
 	if (rx_queue_count(&pair->rx.queue) > 0)
 		until = rx_deadline(pair, now);
 	until = earlier(until, stall_deadline(pair, now));
+	until = earlier(until, announce_deadline(pair, now));
 	if (limiter_waits(&pair->tx.limiter))
 		until = earlier(until, pair->tx.limiter.retry);
 	if (limiter_waits(&pair->rx.limiter) && rx_queue_count(&pair->rx.queue) > 0)

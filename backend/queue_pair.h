@@ -26,6 +26,15 @@ struct queue_pair_setup {
 	struct queue_state *state;		/* cleared by open; outlives the pair */
 };
 
+/* What queue 0 has to say of the guest (announce.h). */
+struct announcer {
+	uint8_t mac[6];
+	struct announce announce;
+	uint32_t seen;				/* vif_live.announcements */
+	uint32_t left;				/* times to go */
+	struct mono due;			/* the next */
+};
+
 struct queue_pair {
 	xengnttab_handle *gnttab;
 	struct port *port;
@@ -35,6 +44,7 @@ struct queue_pair {
 	void *tx_page, *rx_page;		/* mapped ring pages */
 	struct port_visit visit;		/* when to read from the port; .readable is set by who slept */
 	bool rx_notify;				/* the guest tells when it posts buffers */
+	struct announcer announcer;
 	struct stall stall;			/* does the guest take frames? */
 	struct gref_map *map;
 	struct gcopy copy;
@@ -60,7 +70,8 @@ void queue_pair_fault(const struct queue_pair *pair, char *text, size_t size);
 bool queue_pair_arm(struct queue_pair *pair);
 
 /* How long to sleep at most, in milliseconds; -1: until something happens.  To be called after arm() and
- * before sleeping: ages the queue, and wakes a guest that has stopped taking frames (stall.h). */
+ * before sleeping: ages the queue, wakes a guest that has stopped taking frames (stall.h), and announces it when
+ * that is due. */
 #define RX_DRAIN_MS 30		/* as xen-netback, for guests without feature-rx-notify */
 int queue_pair_timeout(struct queue_pair *pair);
 

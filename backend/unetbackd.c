@@ -26,6 +26,7 @@ static struct unetbackd_options options = {
 	.device_class = &tap_device_class,
 	.limits = { QUEUE_FRAMES_DEFAULT, QUEUE_BYTES_DEFAULT, QUEUE_AGE_MS_DEFAULT },
 	.stall_ms = STALL_MS_DEFAULT,
+	.announce_times = ANNOUNCE_TIMES_DEFAULT,
 };
 
 /* --- options ---------------------------------------------------------------------------------- */
@@ -150,6 +151,11 @@ static int set_stall(const char *value)
 	return set_limit("rx-stall-ms", value, 0, STALL_MS_LIMIT, &options.stall_ms);
 }
 
+static int set_announce(const char *value)
+{
+	return set_limit("announce", value, 0, ANNOUNCE_TIMES_MAX, &options.announce_times);
+}
+
 static int set_queues(const char *value)
 {
 	return set_limit("queues", value, 1, VIF_QUEUES_MAX, &options.queues_max);
@@ -210,6 +216,7 @@ static const struct daemon_option option_table[] = {
 	{ "rx-age-ms", "N", "how long they may wait, milliseconds (default: 10000)", set_age },
 	{ "rx-stall-ms", "N", "when a guest that takes no frames is told of and woken (default: 5000; 0: never)",
 	  set_stall },
+	{ "announce", "N", "times the switch is told where a new guest is (default: 3; 0: never)", set_announce },
 	{ "csum", "auto|complete|off", "who fills in checksums and cuts large frames (default: auto)", set_csum },
 	{ "anti-spoof", NULL, "guests send from their own addresses only", set_anti_spoof },
 	{ NULL, NULL, NULL, NULL },
@@ -365,6 +372,7 @@ static struct vifs *make_vifs(struct xenstore *store, uint16_t self)
 		.queues_max = options.queues_max ? options.queues_max : default_queues(),
 		.limits = options.limits,
 		.stall_ms = options.stall_ms,
+		.announce_times = options.announce_times,
 		.policy = options.policy,
 		.guest_tx_pages = GUEST_TX_PAGES,
 		.guest_rx_granted_bytes = GUEST_RX_GRANTED_BYTES,

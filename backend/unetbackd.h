@@ -15,7 +15,7 @@ struct unetbackd_options {
 	const char *speed;		/* NULL: not said */
 	uint32_t queues_max;		/* 0: not said */
 	struct queue_limits limits;
-	uint32_t stall_ms;
+	uint32_t stall_ms, announce_times;
 	struct vif_policy policy;
 };
 

@@ -36,6 +36,7 @@ struct vifs_settings {
 	struct queue_limits limits;
 	struct vif_policy policy;	/* likewise */
 	uint32_t stall_ms;		/* vif_config.h */
+	uint32_t announce_times;	/* announce.h */
 	uint32_t guest_tx_pages, guest_rx_granted_bytes;
 	/* True for vifs that are ours to serve. */
 	bool (*serves)(uint16_t guest, uint32_t handle);

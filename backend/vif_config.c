@@ -30,6 +30,8 @@ static const struct { const char *name; size_t offset; uint32_t min, max; } rang
 	{ FIELD(live.multicast_control), 0, 1 },
 	{ FIELD(live.xdp_headroom), 0, XDP_HEADROOM_MAX },
 	{ FIELD(fresh),         0, 1 },
+	{ FIELD(announce.times), 0, ANNOUNCE_TIMES_MAX },
+	{ FIELD(announce.count), 0, ANNOUNCE_ADDRESSES_MAX },
 	{ FIELD(stall_ms),      0, STALL_MS_LIMIT },
 	{ FIELD(pin),           0, 1 },
 	{ FIELD(guest_tx_pages), FRAME_SEGMENTS_MAX, 1024 },

@@ -9,6 +9,7 @@
 
 #include <stdint.h>
 
+#include "announce.h"
 #include "antispoof.h"
 #include "limiter.h"
 
@@ -67,6 +68,9 @@ struct vif_live {
 	/* Bytes to be left free before a frame in its first page, for the guest's XDP program (Linux's
 	 * netif.h, xdp-headroom; its netfront asks for 256). */
 	uint32_t xdp_headroom;
+	/* Rises when the guest is to be announced (vif_config.announce): what stands here when its queues start
+	 * is past. */
+	uint32_t announcements;
 	uint32_t multicast_control;	/* 1: only multicast frames of the guest's list (multicast.h) */
 };
 
@@ -83,6 +87,7 @@ struct vif_config {
 	uint32_t mtu;				/* bytes behind the Ethernet header, 68..65535 */
 	uint8_t mac[6];				/* the guest's, as the toolstack says; zeros: not said */
 	struct antispoof antispoof;		/* needs @mac if on */
+	struct announce announce;		/* to whoever @mac matters to */
 	uint32_t queue_count;			/* 1..VIF_QUEUES_MAX */
 	struct queue_config queues[VIF_QUEUES_MAX];
 	uint32_t control_ring_ref, control_port; /* of the control ring; both 0: there is none */

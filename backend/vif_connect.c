@@ -124,6 +124,16 @@ static void follow_live(struct vif *vif)
 	supervisor_update(vif->vifs->supervisor, vif->guest, vif->handle, &live);
 }
 
+/* Those that the toolstack says the guest has (xl: ip=).  That some make no sense is no reason not to announce
+ * the others. */
+static void read_addresses(struct vif *vif, struct announce *announce)
+{
+	char text[512];
+
+	if (vif_read_key(vif, vif->backend, "ip", text, sizeof text) == 0)
+		announce_parse(text, announce);
+}
+
 static int configure(struct vif *vif, char *why, size_t size)
 {
 	const struct vifs_settings *settings = &vif->vifs->settings;
@@ -136,6 +146,7 @@ static int configure(struct vif *vif, char *why, size_t size)
 		.fresh = vif->ours != XenbusStateConnected,
 		.pin = settings->pin_queues,
 		.stall_ms = settings->stall_ms,
+		.announce.times = settings->announce_times,
 		.live.limits = settings->limits,
 		.guest_tx_pages = settings->guest_tx_pages,
 		.guest_rx_granted_bytes = settings->guest_rx_granted_bytes,
@@ -146,6 +157,7 @@ static int configure(struct vif *vif, char *why, size_t size)
 	read_policy(vif);
 	config->csum = vif->policy.csum;
 	config->antispoof = vif->policy.antispoof;
+	read_addresses(vif, &config->announce);
 	error = vif_keys_read(read_vif_key, vif, vif->queues_max, config, why, size);
 	return error ? error : vif_config_check(config, why, (unsigned int)size);
 }
@@ -169,6 +181,15 @@ static int set_queues(struct vif *vif, char *why, size_t size)
 		snprintf(why, size, "the device cannot have %u queues: %s", vif->config.queue_count,
 			 vif->device.reason);
 	return error;
+}
+
+/* Its queues are running. */
+void vif_announce_guest(struct vif *vif)
+{
+	if (vif->config.announce.times == 0)
+		return;
+	vif->config.live.announcements++;
+	supervisor_update(vif->vifs->supervisor, vif->guest, vif->handle, &vif->config.live);
 }
 
 void vif_connect_rings(struct vif *vif)

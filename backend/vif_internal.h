@@ -93,6 +93,8 @@ void vif_watch_again(struct vif *vif);	/* after the connection to xenstored was 
 /* vif_connect.c: actions of the state table. */
 void vif_advertise(struct vif *vif);
 void vif_connect_rings(struct vif *vif);
+/* Has the switch told where the guest is.  For when its device has become part of the network. */
+void vif_announce_guest(struct vif *vif);
 /* Reads again what may change while connected, and passes it on. */
 void vif_follow_changes(struct vif *vif);
 

@@ -287,6 +287,7 @@ static void announce(struct vif *vif)
 	vif_announce_link(vif);
 	vif->announced = true;
 	vif_write_state(vif, XenbusStateConnected);
+	vif_announce_guest(vif);
 	log_limited(&vif->limiter, mono_now(), LOG_LEVEL_INFO, "%s: connected", vif->name);
 }
 

@@ -33,6 +33,7 @@
 	X(tx_no_credit,		"guest_tx_no_credit",	"times the queue waited, frames in the ring, as the rate was used up") \
 	X(tx_polls,		"guest_tx_polls",	"polls that found frames")                 \
 	X(tx_notifies,		"guest_tx_notifies",	"events sent for responses")               \
+	X(announced,		"announced",		"frames sent to tell the switch where the guest is; none of the guest's") \
 	X(rx_frames,		"guest_rx_frames",	"frames read from the port")               \
 	X(rx_bytes,		"guest_rx_bytes",	"bytes of the frames delivered")           \
 	X(rx_slots,		"guest_rx_slots",	"responses published, extras included")    \

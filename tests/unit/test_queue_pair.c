@@ -249,65 +249,6 @@ static void sleeps_are_as_long_as_frames_may_wait(void **state)
 	queue_pair_close(&pair);
 }
 
-/* The guest posts nothing for the stall time: it is told of once, woken each time, and the sleep is no longer than
- * until the next time.  When it posts again that is over. */
-static void a_guest_that_takes_no_frames_is_woken(void **state)
-{
-	(void)state;
-	pair_config.stall_ms = 5000;
-	open_pair();
-	fake_port_give(pair.port, bytes, 200, 0, NULL);
-	assert_int_equal(queue_pair_poll(&pair), 1);
-	assert_false(queue_pair_arm(&pair));
-	assert_in_range(queue_pair_timeout(&pair), 4000, 5000);
-	SAME("nothing yet", pair_state.rx_stalls + pair_state.rx_stalled, 0);
-	for (uint64_t wakes = 2; wakes < 5; wakes++) {	/* opening was the first event */
-		pair.stall.next.ns = 1;			/* long ago */
-		assert_in_range(queue_pair_timeout(&pair), 4000, 5000);
-		assert_in_range(queue_pair_timeout(&pair), 4000, 5000);
-		SAME("woken", fake.notified[FAKE_LOCAL(WORLD_RX_PORT)], wakes);
-	}
-	SAME("stalls", pair_state.rx_stalls, 1);
-	SAME("stalled", pair_state.rx_stalled, 1);
-	SAME("needed", pair_state.rx_slots_needed, 1);
-	SAME("posted", pair_state.rx_req_prod - pair_state.rx_req_cons, 0);
-	world_rx_post(1);
-	assert_int_equal(queue_pair_poll(&pair), 1);
-	assert_int_equal(queue_pair_timeout(&pair), -1);
-	SAME("stalled", pair_state.rx_stalled, 0);
-	SAME("stalls", pair_state.rx_stalls, 1);
-	queue_pair_close(&pair);
-}
-
-/* Neither do they who cannot tell that they post, nor frames that wait for credit. */
-static void who_else_waits_is_no_stall(void **state)
-{
-	struct vif_live live;
-
-	for (int limited = 0; limited < 2; limited++) {
-		setup(state);
-		pair_config.stall_ms = 5000;
-		live = pair_config.live;
-		if (limited)
-			live.rx_rates[RATE_PACKETS] = (struct rate){ 1, 60000000 };
-		else
-			pair_config.features &= ~VIF_F_RX_NOTIFY;
-		vif_common_set_live(&pair_common, &live);
-		open_pair();
-		world_rx_post(limited ? 8 : 0);
-		for (int i = 0; i < 8; i++)
-			fake_port_give(pair.port, bytes, 200, 0, NULL);
-		while (queue_pair_poll(&pair) > 0)
-			;
-		assert_false(queue_pair_arm(&pair));
-		queue_pair_timeout(&pair);
-		assert_true(rx_queue_count(&pair.rx.queue) > 0);
-		assert_false(pair.stall.waits);
-		queue_pair_close(&pair);
-		pair_finish(state);
-	}
-}
-
 /* A rate that is used up: what is beyond stays where it is, nothing is asked for but time, and with the rate
  * gone all of it passes. */
 static void frames_beyond_the_rate_wait(void **state)
@@ -498,8 +439,6 @@ int main(void)
 		TEST(a_successor_serves_what_was_left),
 		TEST(broken_rings_are_told_by_name_and_number),
 		TEST(sleeps_are_as_long_as_frames_may_wait),
-		TEST(a_guest_that_takes_no_frames_is_woken),
-		cmocka_unit_test(who_else_waits_is_no_stall),
 		TEST(frames_beyond_the_rate_wait),
 		TEST(an_old_rate_is_not_charged_to_a_new_bucket),
 		TEST(the_port_is_left_alone_while_the_queue_is_full),

@@ -49,6 +49,8 @@ static const struct row { const char *name; size_t offset; uint32_t min, max; } 
 	{ OFFSET(pin), 0, 1 },
 	{ OFFSET(csum), 0, 2 },
 	{ OFFSET(antispoof.listed), 0, 1 },
+	{ OFFSET(announce.times), 0, 10 },
+	{ OFFSET(announce.count), 0, 4 },
 	{ OFFSET(stall_ms), 0, 600000 },
 	{ OFFSET(queues[0].tx_port), 1, 0x1ffff },
 	{ OFFSET(queues[0].rx_port), 1, 0x1ffff },

@@ -321,6 +321,42 @@ static void the_toolstack_says_who_does_checksums(void **state)
 	assert_string_equal(look(7, 0)->policy_ignored, "");
 }
 
+/* --- announcements ---------------------------------------------------------------------------- */
+
+/* Once the script has put the device where it belongs; once a connection, and not because we come again. */
+static void a_guest_is_announced_when_its_device_is_in_place(void **state)
+{
+	(void)state;
+	world_end();
+	world.announce_times = 5;
+	world_start();
+	fake_store_setf("10.1.2.3 fe80::1 10.1.2.4", "backend/vif/7/0/ip");
+	found();
+	front_keys(7, 0);
+	front_state(7, 0, 4);
+	expect("mtu1500 on");
+	SAME("none yet", world.config.live.announcements, 0);
+	tool_hotplug(7, 0, "connected");
+	expect("up s4 live");
+	SAME("one", world.config.live.announcements, 1);
+	SAME("times", world.config.announce.times, 5);
+	SAME("addresses", world.config.announce.count, 2);
+	SAME("the second", world.config.announce.addresses[1][3], 4);
+	fake_store_setf("2000,1000", "backend/vif/7/0/rate");
+	expect("live");
+	SAME("not again", world.config.live.announcements, 1);
+	front_state(7, 0, 6);
+	expect("down off s5 s6");
+	front_state(7, 0, 1);
+	expect("s2");
+	front_state(7, 0, 4);
+	expect("mtu1500 on up s4 live");
+	SAME("of a new connection", world.config.live.announcements, 1);
+	world_end();
+	world_start();
+	expect("~vif7.0 +vif7.0 mtu1500 on up");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -332,6 +368,7 @@ int main(void)
 		TEST(an_xdp_program_comes_and_goes), TEST(headroom_asked_for_before_connecting),
 		TEST(a_control_ring_needs_its_channel),
 		TEST(the_toolstack_says_who_does_checksums),
+		TEST(a_guest_is_announced_when_its_device_is_in_place),
 	};
 
 	return cmocka_run_group_tests_name("vif_settings", tests, NULL, NULL);

@@ -192,6 +192,7 @@ void world_start(void)
 	const struct vifs_settings settings = {
 		.store = store, .self = WORLD_SELF, .device_class = &device_class, .has_device_fds = true,
 		.queues_max = WORLD_QUEUES_MAX, .speed = world.speed,
+		.announce_times = world.announce_times,
 		.limits = { QUEUE_FRAMES_DEFAULT, QUEUE_BYTES_DEFAULT, QUEUE_AGE_MS_DEFAULT },
 		.guest_tx_pages = 96, .guest_rx_granted_bytes = 4096, .serves = serves,
 	};

@@ -24,6 +24,7 @@
 struct vif_world {
 	struct vifs *vifs;
 	struct mono now;
+	uint32_t announce_times;	/* of the next world_start() */
 	bool answers;			/* the supervisor answers connect and disconnect at once */
 	int fail_create, fail_queues, fail_mtu, fail_connect;	/* -errno */
 	bool link_down;			/* the administrator has set the devices down; vifs_link_changed() tells */
