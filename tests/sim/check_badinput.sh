@@ -89,6 +89,7 @@ back=/local/domain/0/backend/vif/3/0 front=/local/domain/3/device/vif/0
 error_of() { xenstore-read /local/domain/0/error/backend/vif/3/0/error 2>/dev/null; }
 state_is() { [ "$(backend_state "$1" 0)" = "$2" ]; }
 no_tap() { ! ip -br link | grep -q "^vif$1\.[0-9]"; }
+sees_closed() { [ "$(show vif3.0 frontend_state)" = Closed ]; }	# two states in one look are none
 device() { ip -d link show vif3.0 | sed 's/numrxqueues.*//; s/qlen.*//'; }
 
 # Guest 3 comes while the device is there; its error node and the log say WORDS; when it is gone, the
@@ -105,7 +106,8 @@ obstacle() {	# WORDS
 	guest_one_is_well || status=1
 	[ -z "${holder-}" ] || { kill "$holder"; wait "$holder" 2>/dev/null; holder=; }
 	ip link del vif3.0 2>/dev/null
-	xenstore-write "$front/state" 6 && xenstore-write "$front/state" 1 && wait_for 10 state_is 3 2 &&
+	xenstore-write "$front/state" 6 && wait_for 10 sees_closed && xenstore-write "$front/state" 1 &&
+		wait_for 10 state_is 3 2 &&
 		ip -d link show vif3.0 | grep -q "vnet_hdr on" || status=1
 	xenstore-rm /local/domain/3
 	xenstore-rm /local/domain/0/backend/vif/3
