@@ -56,6 +56,20 @@ migrate() {
         wait_for 20 no_device "vif$before.0" && no_vif_node "$before" 0
 }
 
+# A guest that is paused takes no frames: what waits for it is told of, and nothing else happens to it. It has 256
+# buffers before any frame waits.
+stalls_while_paused() {
+    local status=0
+    xl pause g1 || return
+    ping -q -i 0.005 -c 500 -W 1 10.0.0.1 || :
+    wait_for 30 stalled && unetback list | grep "receive buffers in queue" || status=1
+    xl unpause g1
+    ping_guest g1 10.0.0.254 && wait_for 30 not_stalled && return "$status"
+}
+stalled() { stats g1 'any(.[]; .guest_rx_stalled == 1 and .guest_rx_stalls > 0)'; }
+not_stalled() { ping -q -c 1 -W 5 10.0.0.1 && stats g1 'all(.[]; .guest_rx_stalled == 0)'; }
+announced() { stats g1 'map(.announced) | add > 0'; }
+
 kill_instance() { kill -KILL "$(pgrep -f "unetback-instance --guest=$(xl domid g1) ")"; }
 restart_unetbackd() { unetbackd_stop && unetbackd_start; }
 kill_unetbackd() {
@@ -88,6 +102,8 @@ under_traffic "save and restore" 25 save_and_restore
 under_traffic "save and restore again" 25 save_and_restore
 under_traffic "migration to the same host" 30 migrate
 if [ "$BACKEND" = unetback ]; then
+    check "the switch was told where g1 is" announced
+    check "g1 stalls while it is paused, and that is all" stalls_while_paused
     under_traffic "the instance is killed" 10 kill_instance
     under_traffic "unetbackd ends and starts again" 10 restart_unetbackd
     under_traffic "unetbackd is killed and starts again" 10 kill_unetbackd
