@@ -382,7 +382,8 @@ static int deliver(void)
 	for (int i = 0; i < count; i++) {
 		struct record *given = given_of(rx_queue_peek(&world->rx.queue, (uint32_t)i));
 
-		CHECK(leave_to_cut(queued[i] = given));
+		CHECK(leave_to_cut(given));
+		queued[i] = given;
 	}
 	reading.delivered = reading.failed = reading.refused = 0;
 	world->rx.answer_count = 0;
