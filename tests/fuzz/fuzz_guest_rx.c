@@ -5,8 +5,7 @@
  * take, its bytes in the pages that its requests named and not one byte beyond, every answer in the
  * place and with the id of its request.  Verdicts and what is queued add up to frames, nothing is
  * held that is not queued, and a frame that fits what is posted does not wait.  A frame that the guest does
- * not cut must come in the segments that segment.c (which has a twin of its own) makes of it, over as
- * many deliveries as it takes. */
+ * not cut must come in the segments that segment.c (which has a twin) makes of it, in any number of deliveries. */
 #include "../../backend/offload.h"
 #include "../../backend/oversize.h"
 #include "ring_world.h"
