@@ -390,6 +390,30 @@ static void each_key_is_read_once(void **state)
 	assert_int_equal(reads, COUNT_OF(keys) + 3 * COUNT_OF(queue_keys) + 2);
 }
 
+/* Keys that are not a backend's: the toolstack's words to the guest, and what some drivers write that never was
+ * part of netif.h.  Whatever they say changes nothing. */
+static void what_is_not_ours_changes_nothing(void **state)
+{
+	static const char *const names[] = {
+		"mac", "mtu", "handle", "backend", "backend-id", "trusted", "vifname", "feature-persistent",
+		"feature-smart-poll", "feature-netmap", "feature-rx-flip", "feature-gso-tcpv4-prefix",
+		"feature-gso-tcpv6-prefix", "no-such-key",
+	};
+	struct vif_config without;
+
+	(void)state;
+	modern_frontend();
+	assert_int_equal(read_config(), 0);
+	without = config;
+	for (size_t n = 0; n < COUNT_OF(names); n++)
+		for (size_t j = 0; j < COUNT_OF(junk); j++) {
+			modern_frontend();
+			put(names[n], junk[j]);
+			SAME(names[n], read_config(), 0);
+			assert_memory_equal(&config, &without, sizeof config);
+		}
+}
+
 /* --- keys together ---------------------------------------------------------------------------- */
 
 static void rings_and_channels_must_make_sense(void **state)
@@ -583,6 +607,7 @@ int main(void)
 		cmocka_unit_test(bad_queues_are_refused_by_name),
 		cmocka_unit_test(the_toolstack_limits_the_queues),
 		cmocka_unit_test(each_key_is_read_once),
+		cmocka_unit_test(what_is_not_ours_changes_nothing),
 		cmocka_unit_test(rings_and_channels_must_make_sense),
 		cmocka_unit_test(a_frontend_that_flips_pages_is_told_so),
 		cmocka_unit_test(every_mix_of_features),
