@@ -107,11 +107,11 @@ $(OVS_LIB): build/ovs/checksum
 ENGINE := log verdict vif_state vif_config channel pages gcopy ring events offload packet \
 	  checksum rx_queue arena guest_tx guest_rx port_visit stall announce queue_pair waits queue_thread credit limiter segment cutter oversize antispoof multicast hash gref_map control_ring vif_common instance sandbox
 # The control plane.
-CONTROL := xenbus xenstore vif_keys vif_policy vif vif_life vif_connect vif_link supervisor supervisor_talk instance_process
+CONTROL := xenbus xenstore key_names vif_keys vif_policy vif vif_life vif_connect vif_link supervisor supervisor_talk instance_process
 # Ports: no OVS header, linked into the instance.
 PORTS := ports tap null buffers
 # The OVS manners and the devices behind ports, linked into unetbackd and the CLI.
-GLUE := daemon report devices net_link link_events tap_holder tap_device steering control_client
+GLUE := daemon report devices net_link link_events tap_holder tap_reaper tap_device steering control_client
 
 ENGINE_OBJECTS  := $(ENGINE:%=backend/%.o)
 CONTROL_OBJECTS := $(CONTROL:%=backend/%.o)

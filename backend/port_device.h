@@ -48,8 +48,11 @@ struct port_device_class {
 	/* 1 unless the administrator has set the device down, or deleted it; has nothing to do with carrier. */
 	int (*link_is_up)(const struct port_device *device);
 	void (*get_counters)(const struct port_device *device, struct port_device_counters *counters);
-	void (*destroy)(struct port_device *device);	/* device and descriptors; idempotent */
+	/* Device and descriptors; idempotent.  The device may go a moment later, but always before create() makes one
+	 * of the same name. */
+	void (*destroy)(struct port_device *device);
 	void (*forget)(struct port_device *device);	/* descriptors only: the device stays for whoever comes next */
+	void (*finish)(void);		/* all that was destroyed has gone; before the end of the process */
 };
 
 #endif

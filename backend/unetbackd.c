@@ -442,6 +442,7 @@ static int run(struct xenstore *store)
 	}
 	supervisor_destroy(supervisor);		/* uses the devices of the vifs until it is gone */
 	vifs_destroy(vifs);
+	options.device_class->finish();
 	return error;
 }
 

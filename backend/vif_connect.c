@@ -37,7 +37,22 @@ static int read_vif_key(void *context, enum vif_key_side side, const char *key, 
 {
 	struct vif *vif = context;
 
+	if (!key_names_may_have(&vif->names[side], key))
+		return -ENOENT;
 	return vif_read_key(vif, side == VIF_KEY_FRONTEND ? vif->frontend : vif->backend, key, value, size);
+}
+
+/* Keys are asked for from now on only if they are there. */
+static void list_keys(struct vif *vif, const char *frontend)
+{
+	key_names_list(&vif->names[VIF_KEY_BACKEND], vif->vifs->settings.store, vif->backend);
+	if (frontend)
+		key_names_list(&vif->names[VIF_KEY_FRONTEND], vif->vifs->settings.store, frontend);
+}
+
+static void forget_keys(struct vif *vif)
+{
+	memset(vif->names, 0, sizeof vif->names);
 }
 
 /* How many queues this guest may have: the toolstack's word for this vif, or the daemon's for all. */
@@ -117,7 +132,9 @@ static void follow_live(struct vif *vif)
 {
 	struct vif_live live = vif->config.live;
 
+	list_keys(vif, NULL);
 	read_live(vif, &live);
+	forget_keys(vif);
 	if (is_same(&live, &vif->config.live))
 		return;
 	vif->config.live = live;
@@ -130,7 +147,7 @@ static void read_addresses(struct vif *vif, struct announce *announce)
 {
 	char text[512];
 
-	if (vif_read_key(vif, vif->backend, "ip", text, sizeof text) == 0)
+	if (read_vif_key(vif, VIF_KEY_BACKEND, "ip", text, sizeof text) == 0)
 		announce_parse(text, announce);
 }
 
@@ -153,12 +170,14 @@ static int configure(struct vif *vif, char *why, size_t size)
 	};
 	memcpy(config->name, vif->name, sizeof config->name);
 	snprintf(config->port_kind, sizeof config->port_kind, "%s", settings->device_class->kind);
+	list_keys(vif, vif->frontend);
 	read_live(vif, &config->live);
 	read_policy(vif);
 	config->csum = vif->policy.csum;
 	config->antispoof = vif->policy.antispoof;
 	read_addresses(vif, &config->announce);
 	error = vif_keys_read(read_vif_key, vif, vif->queues_max, config, why, size);
+	forget_keys(vif);
 	return error ? error : vif_config_check(config, why, (unsigned int)size);
 }
 

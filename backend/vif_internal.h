@@ -3,6 +3,7 @@
 #ifndef BACKEND_VIF_INTERNAL_H
 #define BACKEND_VIF_INTERNAL_H
 
+#include "key_names.h"
 #include "log.h"
 #include "vif.h"
 
@@ -61,6 +62,7 @@ struct vif {
 	bool has_device;
 	struct port_device device;
 	struct vif_config config;
+	struct key_names names[2];	/* by enum vif_key_side, while its keys are read */
 };
 
 #define ODD_NAMES_MAX 32

@@ -56,6 +56,10 @@ static void null_release(struct port_device *device)
 	(void)device;
 }
 
+static void null_finish(void)
+{
+}
+
 const struct port_device_class null_device_class = {
 	.kind = "null",
 	.create = null_create,
@@ -67,6 +71,7 @@ const struct port_device_class null_device_class = {
 	.get_counters = null_get_counters,
 	.destroy = null_release,
 	.forget = null_release,
+	.finish = null_finish,
 };
 
 const struct port_device_class *const device_classes[] = {

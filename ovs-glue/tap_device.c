@@ -32,6 +32,7 @@
 #include "net_link.h"
 #include "steering.h"
 #include "tap_holder.h"
+#include "tap_reaper.h"
 
 #define TUN_PATH "/dev/net/tun"
 #define VNET_HEADER_BYTES 12	/* struct virtio_net_hdr_v1 */
@@ -109,8 +110,11 @@ static int wait_until_free(struct port_device *device, struct net_link *link)
 
 	if (is_free(link))
 		return 0;
-	if (!tap_holder_find(device->name, &holder))
+	if (!tap_holder_find(device->name, &holder)) {
+		if (net_link_get(device->name, link) == -ENODEV || is_free(link))
+			return 0;		/* ended while it was looked for */
 		snprintf(holder.program, sizeof holder.program, "unknown");
+	}
 	if (strncmp(holder.program, OUR_PROGRAMS, strlen(OUR_PROGRAMS)) == 0)
 		for (int waited = 0; waited < TAKEOVER_MS; waited += TAKEOVER_STEP_MS) {
 			poll(NULL, 0, TAKEOVER_STEP_MS);
@@ -252,17 +256,15 @@ static void tap_forget(struct port_device *device)
 	device->ifindex = 0;
 }
 
-/* By the kernel's hand and not by closing: an instance that still has a queue must not keep it. */
 static void tap_destroy(struct port_device *device)
 {
-	int error = device->ifindex > 0 ? net_link_delete(device->ifindex) : 0;
+	if (device->ifindex > 0 || device->queue_count > 0)
+		tap_reaper_take(device);
+}
 
-	if (error && error != -ENODEV) {
-		log_error("%s: cannot delete the TAP: %s", device->name, strerror(-error));
-		if (device->queue_count > 0)
-			ioctl(device->queue_fds[0], TUNSETPERSIST, 0);	/* at least with its last user */
-	}
-	tap_forget(device);
+static void tap_finish(void)
+{
+	tap_reaper_wait(NULL);
 }
 
 static int tap_create(struct port_device *device, const char *name)
@@ -275,6 +277,7 @@ static int tap_create(struct port_device *device, const char *name)
 		return refuse(device, -EINVAL, "'%s': a TAP's name has 1 to %d characters", name,
 			      PORT_NAME_MAX - 1);
 	memcpy(device->name, name, strlen(name) + 1);
+	tap_reaper_wait(name);
 	error = look(device, &exists);
 	if (!error)
 		error = attach_queue(device, exists ? 0 : (short)IFF_TUN_EXCL);
@@ -371,4 +374,5 @@ const struct port_device_class tap_device_class = {
 	.get_counters = tap_get_counters,
 	.destroy = tap_destroy,
 	.forget = tap_forget,
+	.finish = tap_finish,
 };

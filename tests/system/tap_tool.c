@@ -81,6 +81,7 @@ static int receive_frame(const struct port_device *device)
 static int end(void (*how)(struct port_device *device), struct port_device *device)
 {
 	how(device);
+	tap_device_class.finish();
 	device->name[0] = '\0';
 	return 0;
 }

@@ -20,6 +20,12 @@
 
 #define NAME "vif7.0"
 #define CLASS (&tap_device_class)
+
+static void destroy(struct port_device *device)
+{
+	CLASS->destroy(device);
+	CLASS->finish();
+}
 #define DEVICES 4096
 #define PATIENCE_MS 10000
 
@@ -98,7 +104,7 @@ static void devices_set_up_and_down_are_heard(void **state)
 	assert_int_equal(net_link_delete(device.ifindex), 0);
 	assert_true(becomes(device.ifindex, false));
 	SAME("deleted", CLASS->link_is_up(&device), 0);
-	CLASS->destroy(&device);
+	destroy(&device);
 }
 
 /* More than the socket holds while nobody reads: it is said that some were lost. */
@@ -119,7 +125,7 @@ static void lost_events_are_said(void **state)
 	set("up");
 	assert_true(becomes(device.ifindex, true));	/* it goes on after that */
 	SAME("lost", lost, 2);
-	CLASS->destroy(&device);
+	destroy(&device);
 }
 
 int main(void)

@@ -74,6 +74,7 @@ static int teardown(void **state)
 	(void)state;
 	close(wire);
 	tap_device_class.destroy(&device);
+	tap_device_class.finish();
 	log_set_sink(NULL);
 	assert_string_equal(logged, "");
 	return 0;

@@ -27,6 +27,12 @@
 #define NAME "vif7.0"
 #define CLASS (&tap_device_class)
 
+static void destroy(struct port_device *device)
+{
+	CLASS->destroy(device);
+	CLASS->finish();
+}
+
 /* --- what was logged -------------------------------------------------------------------------- */
 
 static char logged[4096];
@@ -120,7 +126,7 @@ static void create_makes_what_scripts_expect(void **state)
 		SAME("does not block", !!(value & O_NONBLOCK), 1);
 	}
 	assert_string_equal(logged, "");
-	CLASS->destroy(&device);
+	destroy(&device);
 }
 
 static void carrier_follows(void **state)
@@ -133,7 +139,7 @@ static void carrier_follows(void **state)
 	assert_true(carrier_becomes(true));
 	assert_int_equal(CLASS->set_carrier(&device, 0), 0);
 	assert_true(carrier_becomes(false));
-	CLASS->destroy(&device);
+	destroy(&device);
 }
 
 static void mtu_has_limits(void **state)
@@ -147,7 +153,7 @@ static void mtu_has_limits(void **state)
 	SAME("mtu", link.mtu, 9000);
 	assert_int_equal(CLASS->set_mtu(&device, 67), -EINVAL);
 	assert_string_equal(device.reason, "the TAP takes 68 to 65521");
-	CLASS->destroy(&device);
+	destroy(&device);
 }
 
 /* The host's IPv6 would greet the guest with solicitations as soon as the carrier is there. */
@@ -160,7 +166,7 @@ static void host_is_silent(void **state)
 	assert_int_equal(CLASS->set_carrier(&device, 1), 0);
 	assert_true(carrier_becomes(true));
 	assert_int_equal(poll(&frames, 1, 300), 0);
-	CLASS->destroy(&device);
+	destroy(&device);
 }
 
 static void destroy_is_idempotent(void **state)
@@ -169,11 +175,48 @@ static void destroy_is_idempotent(void **state)
 	int kept = dup(device.queue_fds[0]);		/* an instance that has not ended yet */
 
 	(void)state;
-	CLASS->destroy(&device);
+	destroy(&device);
 	assert_false(exists());
-	CLASS->destroy(&device);
+	destroy(&device);
 	SAME("queues", device.queue_count, 0);
 	close(kept);
+	assert_string_equal(logged, "");
+}
+
+/* A device is deleted beside the caller, who may make another of its name at once. */
+static void the_next_of_the_name_is_another(void **state)
+{
+	struct port_device device = created(1);
+
+	(void)state;
+	for (int i = 0; i < 5; i++) {
+		int ifindex = device.ifindex;
+
+		CLASS->destroy(&device);
+		SAME("queues", device.queue_count, 0);
+		assert_int_equal(CLASS->create(&device, NAME), 0);
+		assert_true(device.ifindex != ifindex);
+	}
+	destroy(&device);
+	assert_false(exists());
+}
+
+static void many_at_once(void **state)
+{
+	struct port_device devices[16];
+	struct net_link link;
+	char name[PORT_NAME_MAX];
+
+	(void)state;
+	for (int i = 0; i < (int)COUNT_OF(devices); i++) {
+		snprintf(name, sizeof name, "vif9.%zu", (size_t)i % COUNT_OF(devices));
+		assert_int_equal(CLASS->create(&devices[i], name), 0);
+	}
+	for (int i = 0; i < (int)COUNT_OF(devices); i++)
+		CLASS->destroy(&devices[i]);
+	CLASS->finish();
+	for (int i = 0; i < (int)COUNT_OF(devices); i++)
+		assert_int_equal(net_link_get(devices[i].name, &link), -ENODEV);
 	assert_string_equal(logged, "");
 }
 
@@ -186,7 +229,7 @@ static void destroy_spares_a_namesake(void **state)
 	(void)state;
 	assert_int_equal(net_link_delete(device.ifindex), 0);
 	other = make_tap(NAME, IFF_TAP | IFF_NO_PI, false);
-	CLASS->destroy(&device);
+	destroy(&device);
 	assert_true(exists());
 	close(other);
 }
@@ -205,7 +248,7 @@ static void forgotten_device_is_taken_over(void **state)
 	assert_int_equal(net_link_get(NAME, &link), 0);
 	SAME("queues held", link.tun.queues, 1);
 	assert_true(carrier_becomes(false));
-	CLASS->destroy(&again);
+	destroy(&again);
 	assert_false(exists());
 	assert_string_equal(logged, "");
 }
@@ -229,7 +272,7 @@ static void a_link_set_down_stays_down(void **state)
 	SAME("finished", CLASS->link_is_up(&device), 1);
 	assert_int_equal(net_link_get(NAME, &link), 0);
 	SAME("its MAC", link.mac[0], 0xfe);
-	CLASS->destroy(&device);
+	destroy(&device);
 }
 
 /* A child that has the TAP open under the program name @name, and ends when told by @stop. */
@@ -274,7 +317,7 @@ static void busy_device_is_refused(void **state)
 	close(stop);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(CLASS->create(&device, NAME), 0);
-	CLASS->destroy(&device);
+	destroy(&device);
 }
 
 /* unetbackd starts again before the instance of the one that died has noticed. */
@@ -296,7 +339,7 @@ static void ending_instance_is_waited_for(void **state)
 	assert_int_equal(CLASS->create(&device, NAME), 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(waitpid(closer, &status, 0), closer);
-	CLASS->destroy(&device);
+	destroy(&device);
 	assert_string_equal(logged, "");
 }
 
@@ -347,7 +390,7 @@ static void other_kinds_are_refused(void **state)
 		skip();
 	assert_int_equal(CLASS->create(&device, NAME), -EEXIST);
 	assert_true(exists());
-	CLASS->destroy(&device);
+	destroy(&device);
 	assert_true(exists());
 }
 
@@ -362,14 +405,14 @@ static void absurd_arguments(void **state)
 		SAME(names[i], CLASS->create(&device, names[i]), -EINVAL);
 	assert_false(exists());
 	assert_int_equal(CLASS->set_carrier(&device, 1), -EBADF);
-	CLASS->destroy(&device);
+	destroy(&device);
 	device = created(2);
 	for (size_t i = 0; i < COUNT_OF(queues); i++) {
 		SAME("queues", CLASS->set_queues(&device, queues[i]), -EINVAL);
 		assert_non_null(strstr(device.reason, "a TAP has 1 to 8"));
 	}
 	SAME("left", device.queue_count, 2);
-	CLASS->destroy(&device);
+	destroy(&device);
 }
 
 static int queues_of_device(void)
@@ -397,7 +440,7 @@ static void queues_come_and_go(void **state)
 	assert_int_equal(CLASS->set_carrier(&device, 1), 0);
 	assert_int_equal(CLASS->set_queues(&device, 1), 0);	/* as it was: nothing changes */
 	assert_true(carrier_becomes(true));
-	CLASS->destroy(&device);
+	destroy(&device);
 }
 
 /* More frames than the TAP holds, from the stack's side: those it drops are told. */
@@ -423,7 +466,7 @@ static void drops_are_counted(void **state)
 	assert_true(queued >= 900 && queued < 1500);
 	SAME("from the guest", counters.guest_tx_dropped, 0);
 	close(fd);
-	CLASS->destroy(&device);
+	destroy(&device);
 	CLASS->get_counters(&device, &counters);
 	SAME("of nothing", counters.guest_rx_dropped, 0);
 }
@@ -448,6 +491,8 @@ int main(void)
 		cmocka_unit_test_setup(mtu_has_limits, enter_namespace),
 		cmocka_unit_test_setup(host_is_silent, enter_namespace),
 		cmocka_unit_test_setup(destroy_is_idempotent, enter_namespace),
+		cmocka_unit_test_setup(the_next_of_the_name_is_another, enter_namespace),
+		cmocka_unit_test_setup(many_at_once, enter_namespace),
 		cmocka_unit_test_setup(destroy_spares_a_namesake, enter_namespace),
 		cmocka_unit_test_setup(forgotten_device_is_taken_over, enter_namespace),
 		cmocka_unit_test_setup(a_link_set_down_stays_down, enter_namespace),
