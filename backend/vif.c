@@ -425,6 +425,13 @@ void vifs_connected(void *context, uint16_t guest, uint32_t handle)
 	vif->marked = true;
 }
 
+/* The guest was Connected then and may have moved on since: it is held back only if it has not. */
+static void connection_failed(struct vif *vif, const char *why)
+{
+	vif_fail(vif, why);
+	vif->failed_at = XenbusStateConnected;
+}
+
 void vifs_failed(void *context, uint16_t guest, uint32_t handle, const char *why)
 {
 	struct vif *vif = find_vif(context, guest, handle);
@@ -435,7 +442,7 @@ void vifs_failed(void *context, uint16_t guest, uint32_t handle, const char *why
 		vif_rings_disconnected(vif);
 	} else {
 		vif->rings = RINGS_NONE;
-		vif_fail(vif, why);
+		connection_failed(vif, why);
 	}
 	vif->marked = true;
 }
@@ -445,7 +452,7 @@ void vifs_broken(void *context, uint16_t guest, uint32_t handle, const char *why
 	struct vif *vif = find_vif(context, guest, handle);
 
 	if (vif && vif->rings == RINGS_CONNECTED)
-		vif_fail(vif, why);
+		connection_failed(vif, why);
 }
 
 void vifs_disconnected(void *context, uint16_t guest, uint32_t handle)

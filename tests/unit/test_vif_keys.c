@@ -3,73 +3,9 @@
  * A frontend is a list of keys.  Each row changes the keys of a modern Linux frontend. */
 #include "../../backend/vif_keys.c"
 #include "unit.h"
+#include "frontend_keys.h"
 
-#define KEYS_MAX 48
 #define QUEUES_MAX 4
-#define NONE ((const char *)-1)		/* the key is not there */
-
-struct store_key { enum vif_key_side side; const char *key, *value; int error; };
-static struct store_key store[KEYS_MAX];
-static size_t store_count;
-static int reads;
-
-static struct store_key *find(enum vif_key_side side, const char *key)
-{
-	for (size_t i = 0; i < store_count; i++)
-		if (store[i].side == side && strcmp(store[i].key, key) == 0)
-			return &store[i];
-	return NULL;
-}
-
-static void put_in(enum vif_key_side side, const char *key, const char *value)
-{
-	struct store_key *found = find(side, key);
-
-	if (!found) {
-		assert_true(store_count < KEYS_MAX);
-		found = &store[store_count++];
-	}
-	*found = (struct store_key){ side, key, value, value == NONE ? -ENOENT : 0 };
-}
-
-static void put(const char *key, const char *value)
-{
-	put_in(VIF_KEY_FRONTEND, key, value);
-}
-
-/* As xenstore_read() answers. */
-static int read_store(void *context, enum vif_key_side side, const char *key, char *value,
-		      size_t size)
-{
-	const struct store_key *found = find(side, key);
-
-	assert_ptr_equal(context, &store);
-	reads++;
-	if (!found)
-		return -ENOENT;
-	if (found->error)
-		return found->error;
-	if (strlen(found->value) >= size)
-		return -EMSGSIZE;
-	memcpy(value, found->value, strlen(found->value) + 1);
-	return 0;
-}
-
-static void modern_frontend(void)
-{
-	store_count = 0;
-	reads = 0;
-	put("tx-ring-ref", "9");
-	put("rx-ring-ref", "768");
-	put("event-channel-tx", "15");
-	put("event-channel-rx", "16");
-	put("request-rx-copy", "1");
-	put("feature-rx-notify", "1");
-	put("feature-sg", "1");
-	put("feature-gso-tcpv4", "1");
-	put("feature-gso-tcpv6", "1");
-	put("feature-ipv6-csum-offload", "1");
-}
 
 static struct vif_config config;
 static char why[256];
@@ -100,67 +36,6 @@ static void the_toolstack_says_the_mac(void **state)
 		SAME(wrong[i], read_config(), -EINVAL);
 		assert_non_null(strstr(why, "mac is '"));
 	}
-}
-
-static void rates_are_pairs_of_numbers(void **state)
-{
-	static const struct { const char *value; uint64_t units, usec; } rows[] = {
-		{ "1250000,50000", 1250000, 50000 }, { "1,1", 1, 1 },
-		{ "9007199254740992,4294967295", RATE_UNITS_MAX, RATE_USEC_MAX },
-		{ "0,50000", 0, 0 }, { "50000,0", 0, 0 }, { "50000", 0, 0 }, { "", 0, 0 }, { "1,2,3", 0, 0 },
-		{ "1, 2", 0, 0 }, { "-1,5", 0, 0 }, { "1,5 ", 0, 0 }, { "0x10,5", 0, 0 }, { "1;5", 0, 0 },
-		{ "9007199254740993,1", 0, 0 }, { "1,4294967296", 0, 0 },
-		{ "99999999999999999999999,1", 0, 0 }, { "unlimited", 0, 0 },
-	};
-
-	(void)state;
-	for (size_t key = 0; key < COUNT_OF(rate_keys); key++)
-		for (size_t i = 0; i < COUNT_OF(rows); i++) {
-			struct vif_live live;
-			struct rate rate;
-
-			modern_frontend();
-			memset(&live, 0x5a, sizeof live);
-			put_in(VIF_KEY_BACKEND, rate_keys[key].name, rows[i].value);
-			vif_keys_read_live(read_store, &store, &live, why, sizeof why);
-			memcpy(&rate, (char *)&live + rate_keys[key].into, sizeof rate);
-			SAME(rows[i].value, rate.units, rows[i].units);
-			SAME(rows[i].value, rate.usec, rows[i].usec);
-			SAME("told", why[0] != '\0', rows[i].units == 0);
-			assert_true(why[0] == '\0' || strncmp(why, rate_keys[key].name, strlen(rate_keys[key].name)) == 0);
-		}
-}
-
-static void multicast_control_is_a_wish(void **state)
-{
-	static const struct { const char *value; uint32_t on; bool told; } rows[] = {
-		{ "1", 1, false }, { "0", 0, false }, { NONE, 0, false }, { "2", 0, true }, { "yes", 0, true },
-	};
-	struct vif_live live;
-
-	(void)state;
-	for (size_t i = 0; i < COUNT_OF(rows); i++) {
-		modern_frontend();
-		memset(&live, 0x5a, sizeof live);
-		put("request-multicast-control", rows[i].value);
-		vif_keys_read_live(read_store, &store, &live, why, sizeof why);
-		SAME("row", live.multicast_control, rows[i].on);
-		SAME("told", why[0] != '\0', rows[i].told);
-	}
-}
-
-static void without_a_key_there_is_no_rate(void **state)
-{
-	static const struct rate none;
-	struct vif_live live;
-
-	(void)state;
-	modern_frontend();
-	memset(&live, 0x5a, sizeof live);
-	vif_keys_read_live(read_store, &store, &live, why, sizeof why);
-	assert_string_equal(why, "");
-	for (size_t key = 0; key < COUNT_OF(rate_keys); key++)
-		assert_memory_equal((char *)&live + rate_keys[key].into, &none, sizeof none);
 }
 
 static void a_modern_frontend_gets_all(void **state)
@@ -613,9 +488,6 @@ int main(void)
 		cmocka_unit_test(every_mix_of_features),
 		cmocka_unit_test(mtu_is_the_toolstacks_word),
 		cmocka_unit_test(the_toolstack_says_the_mac),
-		cmocka_unit_test(rates_are_pairs_of_numbers),
-		cmocka_unit_test(without_a_key_there_is_no_rate),
-		cmocka_unit_test(multicast_control_is_a_wish),
 		cmocka_unit_test(quoting_is_bounded_and_plain),
 		cmocka_unit_test(a_short_reason_is_cut_not_overrun),
 		cmocka_unit_test(the_offer_is_what_we_can_do),

@@ -357,6 +357,23 @@ static void what_the_supervisor_cannot_do_is_said(void **state)
 	expect("mtu1500 e0 down s5 s6");
 }
 
+/* It has closed and begun anew before it is known that its rings could not be connected. */
+static void a_failure_that_is_old_by_now(void **state)
+{
+	(void)state;
+	found();
+	tool_hotplug(7, 0, "connected");
+	front_keys(7, 0);
+	world.answers = false;
+	front_state(7, 0, 4);
+	expect("mtu1500 on");
+	front_state(7, 0, 6);
+	front_state(7, 0, 1);
+	settle();
+	vifs_failed(world.vifs, 7, 0, "cannot map tx-ring-ref 8: Invalid argument");
+	expect("e0 down s5 s6 s2");
+}
+
 static void a_guest_that_breaks_a_ring_is_closed(void **state)
 {
 	(void)state;
@@ -504,6 +521,7 @@ int main(void)
 		TEST(an_entry_that_is_gone_is_not_written_to_life),
 		TEST(bad_keys_close_the_vif_with_a_reason), TEST(a_guest_may_try_again),
 		TEST(illegal_states_close_with_a_reason), TEST(what_the_supervisor_cannot_do_is_said),
+		TEST(a_failure_that_is_old_by_now),
 		TEST(a_guest_that_breaks_a_ring_is_closed), TEST(a_device_that_cannot_be_made),
 		TEST(features_that_cannot_be_written), TEST(the_frontends_path_must_be_the_guests),
 		TEST(an_unreadable_entry_is_not_a_removed_one),
